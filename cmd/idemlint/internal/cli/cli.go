@@ -1,0 +1,190 @@
+// Package cli is the stand-alone command: its flags, its sub-commands, what it prints where, and its exit status.
+// The work is done in lint, the rendering in report.
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/report"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
+)
+
+// Exit statuses.
+const (
+	ExitClean    = 0 // nothing found; with -json, the run succeeded
+	ExitFindings = 1
+	ExitError    = 2 // a wrong call, or something could not be analysed
+)
+
+// A Command is one call of the stand-alone command.
+type Command struct {
+	Rules  rules.Set
+	Tool   string // absolute path of the binary that go vet is to run
+	Dir    string // the current directory, absolute
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Run does what args ask for and returns the exit status.
+func (c Command) Run(ctx context.Context, args []string) int {
+	status, err := c.dispatch(ctx, args)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "%s: %v\n", rules.Analyzer, err)
+		return ExitError
+	}
+	return status
+}
+
+func (c Command) dispatch(ctx context.Context, args []string) (int, error) {
+	if len(args) > 0 {
+		for _, sub := range subcommands() {
+			if args[0] == sub.name {
+				return ExitClean, sub.run(c, args[1:])
+			}
+		}
+	}
+	call, err := c.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return ExitClean, c.help(nil)
+	}
+	if err != nil {
+		return ExitError, err
+	}
+	return c.lint(ctx, call)
+}
+
+// lint runs the analyzers and prints what they found.
+func (c Command) lint(ctx context.Context, call *call) (int, error) {
+	keep := func(finding.Finding) bool { return true }
+	if len(call.rules) > 0 {
+		var err error
+		if keep, err = c.Rules.Select(call.rules); err != nil {
+			return ExitError, err
+		}
+	}
+	dir := c.Dir
+	if call.dir != "" {
+		if dir = call.dir; !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.Dir, dir)
+		}
+	}
+	if err := checkDirs(dir, call); err != nil {
+		return ExitError, err
+	}
+	linter := lint.Linter{
+		Rules:         c.Rules,
+		Tool:          c.Tool,
+		Dir:           dir,
+		BuildFlags:    call.buildFlags,
+		AnalyzerFlags: call.analyzerFlags,
+		Progress:      c.Stderr,
+	}
+	result, err := linter.Run(ctx, call.patterns)
+	if err != nil {
+		return ExitError, c.explain(err, dir, call)
+	}
+	result.Findings = slices.DeleteFunc(result.Findings, func(f finding.Finding) bool { return !keep(f) })
+	return c.print(result, call)
+}
+
+// print writes the result and chooses the exit status.
+func (c Command) print(result *lint.Result, call *call) (int, error) {
+	var err error
+	if call.json {
+		err = finding.WriteJSON(c.Stdout, result.Findings, result.Broken)
+	} else {
+		err = report.Text(c.Stdout, c.Dir, result.Findings)
+	}
+	if err != nil {
+		return ExitError, err
+	}
+	for _, f := range result.Broken {
+		fmt.Fprintf(c.Stderr, "%s: %s\n", rules.Analyzer, f.Cause)
+	}
+	for _, f := range result.Failures {
+		cause := f.Cause
+		if f.Position.Line > 0 {
+			cause = report.Place(c.Dir, f.Position) + ": " + cause
+		}
+		fmt.Fprintf(c.Stderr, "%s: package %s %s: %s\n", rules.Analyzer, f.Package, f.Reason, cause)
+	}
+	switch {
+	case len(result.Failures)+len(result.Broken) > 0:
+		return ExitError, nil
+	case len(result.Findings) > 0 && !call.json:
+		fmt.Fprintf(c.Stderr, "%s: %s in %s\n", rules.Analyzer,
+			count(len(result.Findings), "finding"), count(len(result.Packages), "package"))
+		return ExitFindings, nil
+	}
+	return ExitClean, nil
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// checkDirs finds directories that are not there before the go command does, whose words for it are its own.
+func checkDirs(dir string, call *call) error {
+	if !isDir(dir) {
+		return fmt.Errorf("-C %s: no such directory", call.dir)
+	}
+	for _, pattern := range call.patterns {
+		if !filepath.IsAbs(pattern) && !strings.HasPrefix(pattern, "./") && !strings.HasPrefix(pattern, "../") {
+			continue
+		}
+		named, _, _ := strings.Cut(pattern, "...")
+		if strings.HasSuffix(named, ".go") || !strings.HasSuffix("/"+named, "/") && named != pattern {
+			continue // A file, or a wild card within a name.
+		}
+		path := named
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if !isDir(path) {
+			return fmt.Errorf("no directory %s; name a directory (./consumer), an import path, "+
+				"or ./... for everything below the current directory", named)
+		}
+	}
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// explain adds the right call to the error of a wrong one: a word where a sub-command could stand, flags behind
+// the packages.
+func (c Command) explain(err error, dir string, call *call) error {
+	for _, pattern := range call.patterns {
+		if strings.ContainsAny(pattern, "./\\") {
+			continue
+		}
+		if isDir(filepath.Join(dir, pattern)) {
+			return fmt.Errorf("no package %q; for the directory of that name: %s ./%s", pattern, rules.Analyzer, pattern)
+		}
+		var names []string
+		for _, sub := range subcommands() {
+			names = append(names, sub.name)
+		}
+		if near, ok := rules.Nearest(pattern, names); ok {
+			return fmt.Errorf("no command or package %q; did you mean %q?", pattern, rules.Analyzer+" "+near)
+		}
+		return fmt.Errorf("no command or package %q; to lint everything below the current directory: %s ./... (%s help says more)",
+			pattern, rules.Analyzer, rules.Analyzer)
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
+)
+
+// A call is what a command line asks for.
+type call struct {
+	dir           string
+	json          bool
+	rules         []string
+	buildFlags    []string // for the go command
+	analyzerFlags []string // for the tool
+	patterns      []string
+}
+
+// buildFlags are the go command's own that decide what is loaded. The others can be given in GOFLAGS.
+var buildFlags = []struct{ name, usage string }{
+	{"tags", "comma-separated `list` of build tags, as for go build"},
+	{"mod", "module download `mode`, as for go build: readonly, vendor, mod"},
+	{"modfile", "`file` to read in place of go.mod, as for go build"},
+}
+
+// shared are flags that analyzers have in common: one name sets them all.
+var shared = []struct{ name, usage string }{
+	{"tests", "report findings in _test.go files too"},
+	{"debug", "say on standard error what was assumed, and what was given up on"},
+}
+
+// flags are the command's flags; parsing them fills call.
+func (c Command) flags(call *call) *flag.FlagSet {
+	fs := flag.NewFlagSet(rules.Analyzer, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.StringVar(&call.dir, "C", "", "work in `dir`")
+	fs.BoolVar(&call.json, "json", false, "print x/tools' analysis JSON, with exit status 0 whatever was found")
+	fs.Func("rules", "report only these: a comma-separated `list` of rule ids (R-KFK-IDEM-X1, or X1) and analyzer names", func(s string) error {
+		for word := range strings.SplitSeq(s, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				call.rules = append(call.rules, word)
+			}
+		}
+		if len(call.rules) == 0 {
+			return fmt.Errorf("no rule in the list; the rules are %s", strings.Join(c.Rules.Names(), ", "))
+		}
+		return nil
+	})
+	for _, f := range buildFlags {
+		fs.Func(f.name, f.usage, func(value string) error {
+			call.buildFlags = append(call.buildFlags, "-"+f.name+"="+value)
+			return nil
+		})
+	}
+	for _, f := range shared {
+		fs.BoolFunc(f.name, f.usage, func(value string) error {
+			for _, a := range c.Rules.Analyzers {
+				if a.Flags.Lookup(f.name) != nil {
+					call.analyzerFlags = append(call.analyzerFlags, "-"+a.Name+"."+f.name+"="+value)
+				}
+			}
+			return nil
+		})
+	}
+	c.analyzerFlags(fs, call)
+	return fs
+}
+
+// analyzerFlags adds every analyzer's flags as -analyzer.flag. A value is set on the analyzer in this process too,
+// so that a wrong one is a wrong call and not a failed package, and so that the reduce step knows it.
+func (c Command) analyzerFlags(fs *flag.FlagSet, call *call) {
+	for _, a := range c.Rules.Analyzers {
+		a.Flags.VisitAll(func(f *flag.Flag) {
+			if a.Name == rules.Analyzer && f.Name == rules.Index {
+				return
+			}
+			name := a.Name + "." + f.Name
+			set := func(value string) error {
+				if err := f.Value.Set(value); err != nil {
+					return err
+				}
+				call.analyzerFlags = append(call.analyzerFlags, "-"+name+"="+value)
+				return nil
+			}
+			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+				fs.BoolFunc(name, f.Usage, set)
+			} else {
+				fs.Func(name, f.Usage, set)
+			}
+		})
+	}
+}
+
+// parse reads a command line. The error of a wrong one says the right one.
+func (c Command) parse(args []string) (*call, error) {
+	call := new(call)
+	fs := c.flags(call)
+	if name, ok := undefined(fs, args); ok {
+		return nil, c.unknownFlag(fs, name)
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	call.patterns = fs.Args()
+	for i, pattern := range call.patterns {
+		if strings.HasPrefix(pattern, "-") {
+			return nil, fmt.Errorf("flags go before the packages: %s %s %s", rules.Analyzer,
+				strings.Join(call.patterns[i:], " "), strings.Join(call.patterns[:i], " "))
+		}
+	}
+	if len(call.patterns) == 0 {
+		call.patterns = []string{"./..."}
+	}
+	return call, nil
+}
+
+// undefined is the first flag in args that fs does not have.
+func undefined(fs *flag.FlagSet, args []string) (string, bool) {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+		if arg == name || name == "" {
+			return "", false // The packages begin.
+		}
+		name, _, hasValue := strings.Cut(name, "=")
+		if name == "h" || name == "help" {
+			return "", false
+		}
+		f := fs.Lookup(name)
+		if f == nil {
+			return name, true
+		}
+		b, ok := f.Value.(interface{ IsBoolFlag() bool })
+		if !hasValue && !(ok && b.IsBoolFlag()) && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	return "", false
+}
+
+func (c Command) unknownFlag(fs *flag.FlagSet, name string) error {
+	if slices.Contains(c.Rules.Names(), name) {
+		return fmt.Errorf("unknown flag -%s; to choose a rule: %s -rules %s", name, rules.Analyzer, name)
+	}
+	if name == "V" || name == "version" {
+		return fmt.Errorf("unknown flag -%s; try %s version", name, rules.Analyzer)
+	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if near, ok := rules.Nearest(name, names); ok {
+		return fmt.Errorf("unknown flag -%s; did you mean -%s?", name, near)
+	}
+	return fmt.Errorf("unknown flag -%s; %s help lists them", name, rules.Analyzer)
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
+)
+
+// A subcommand is a word that may stand first on the command line.
+type subcommand struct {
+	name    string
+	args    string
+	summary string
+	run     func(c Command, args []string) error
+}
+
+func subcommands() []subcommand {
+	return []subcommand{
+		{"help", "[rule|analyzer]", "this text, or what a rule is about", Command.help},
+		{"version", "", "the version of idemlint and of what it was built with", Command.version},
+	}
+}
+
+const intro = `idemlint finds Kafka consumers that would do their work twice.
+
+Usage:
+
+	idemlint [flags] [packages]
+
+Packages are named as for the go command; without any, ./... is meant. As a tool of go vet:
+
+	go vet -vettool=$(which idemlint) ./...
+
+Exit status: 0 nothing found, 1 findings, 2 a wrong call or packages that could not be analysed. With -json it is
+0 whatever was found.
+`
+
+// help prints the overview, or what a rule or an analyzer is about.
+func (c Command) help(args []string) error {
+	if len(args) > 0 {
+		for _, word := range args {
+			if err := c.helpOn(word); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fmt.Fprint(c.Stdout, intro)
+	fmt.Fprintln(c.Stdout, "\nSub-commands:")
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 3, ' ', 0)
+	for _, sub := range subcommands() {
+		fmt.Fprintf(table, "\t%s %s\t%s\n", sub.name, sub.args, sub.summary)
+	}
+	fmt.Fprintln(table, "\nRules:")
+	for _, a := range c.Rules.Analyzers {
+		fmt.Fprintf(table, "\t%s\t%s\t%s\n", a.Name, strings.Join(c.ids(a), ", "), summary(a))
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("writing the help: %w", err)
+	}
+	fmt.Fprintln(c.Stdout, "\nFlags:")
+	printFlags(c.Stdout, c.flags(new(call)), func(name string) bool { return !strings.Contains(name, ".") })
+	fmt.Fprintf(c.Stdout, "\n%s help ANALYZER says more about a rule and lists its flags.\n", rules.Analyzer)
+	return nil
+}
+
+// helpOn prints the documentation and the flags of the analyzers that a word stands for.
+func (c Command) helpOn(word string) error {
+	named := make(map[string]bool)
+	for _, r := range c.Rules.Rules {
+		if strings.EqualFold(word, r.ID) || strings.EqualFold(rules.Prefix+word, r.ID) {
+			named[r.Analyzer] = true
+		}
+	}
+	for _, a := range c.Rules.Analyzers {
+		if strings.EqualFold(word, a.Name) {
+			named[a.Name] = true
+		}
+	}
+	if len(named) == 0 {
+		_, err := c.Rules.Select([]string{word})
+		return err
+	}
+	fs := c.flags(new(call))
+	for _, a := range c.Rules.Analyzers {
+		if !named[a.Name] {
+			continue
+		}
+		fmt.Fprintf(c.Stdout, "%s\n", strings.TrimSpace(a.Doc))
+		for _, id := range c.ids(a) {
+			fmt.Fprintf(c.Stdout, "\n%s: %s\n", id, c.Rules.URL(id))
+		}
+		fmt.Fprintln(c.Stdout)
+		printFlags(c.Stdout, fs, func(name string) bool { return strings.HasPrefix(name, a.Name+".") })
+	}
+	return nil
+}
+
+// ids are the rule ids that an analyzer reports under.
+func (c Command) ids(a *analysis.Analyzer) []string {
+	var ids []string
+	for _, r := range c.Rules.Rules {
+		if r.Analyzer == a.Name {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// summary is the first line of an analyzer's documentation, without its name.
+func summary(a *analysis.Analyzer) string {
+	line, _, _ := strings.Cut(a.Doc, "\n")
+	return strings.TrimPrefix(line, a.Name+": ")
+}
+
+// printFlags lists the flags whose name is wanted.
+func printFlags(w io.Writer, fs *flag.FlagSet, wanted func(name string) bool) {
+	fs.VisitAll(func(f *flag.Flag) {
+		if !wanted(f.Name) {
+			return
+		}
+		value, usage := flag.UnquoteUsage(f)
+		if value != "" {
+			value = " " + value
+		}
+		fmt.Fprintf(w, "  -%s%s\n    \t%s\n", f.Name, value, strings.ReplaceAll(usage, "\n", "\n    \t"))
+	})
+}
+
+// version prints what this binary was built from.
+func (c Command) version(args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("version takes no arguments: %s version", rules.Analyzer)
+	}
+	version, tools, goVersion := "(devel)", "unknown", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
+		if info.Main.Version != "" {
+			version = info.Main.Version
+		}
+		for _, m := range info.Deps {
+			if m.Path == "golang.org/x/tools" {
+				tools = m.Version
+			}
+		}
+	}
+	_, err := fmt.Fprintf(c.Stdout, "%s %s, built with %s and golang.org/x/tools %s\n", rules.Analyzer, version, goVersion, tools)
+	return err
+}

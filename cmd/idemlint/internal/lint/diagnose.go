@@ -1,0 +1,203 @@
+package lint
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// ErrNoModule is returned when there is no go.mod to load packages by.
+var ErrNoModule = errors.New("no go.mod in the current directory or any above it: " +
+	"run idemlint inside a module, or name one with -C dir")
+
+// ErrNoPackages is returned when no package matches the patterns.
+var ErrNoPackages = errors.New("no packages match")
+
+const (
+	notLoaded   = "does not load"
+	notBuilt    = "does not build"
+	notAnalysed = "was not analysed"
+)
+
+// diagnose finds out why go vet failed, and analyses what can be. go vet looks at no package at all when one of
+// them does not load, so those are left out in a second run.
+func (l Linter) diagnose(ctx context.Context, patterns []string, out vetOutput) (vetOutput, []Failure, error) {
+	roots, err := l.load(ctx, patterns, out)
+	if err != nil {
+		return out, nil, err
+	}
+	failures, healthy := l.loadFailures(roots)
+	if len(out.units) == 0 && len(failures) > 0 && len(healthy) > 0 {
+		if out, err = l.vet(ctx, healthy); err != nil {
+			return out, nil, err
+		}
+	}
+	failures = append(failures, l.buildFailures(out, roots, failures)...)
+	if len(failures) == 0 && out.failed {
+		return out, nil, fmt.Errorf("go vet failed: %s", out.text())
+	}
+	slices.SortFunc(failures, func(a, b Failure) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Cause, b.Cause))
+	})
+	return out, failures, nil
+}
+
+// load resolves the patterns, without types. Where it fails, go vet's own words are better than its.
+func (l Linter) load(ctx context.Context, patterns []string, out vetOutput) ([]*packages.Package, error) {
+	roots, err := packages.Load(&packages.Config{
+		Mode:       packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedForTest,
+		Context:    ctx,
+		Dir:        l.Dir,
+		BuildFlags: l.BuildFlags,
+		Tests:      true,
+	}, patterns...)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("resolving %s: %w", strings.Join(patterns, " "), context.Cause(ctx))
+	case err != nil || len(roots) == 0:
+		if none, err := l.noModule(ctx); err != nil {
+			return nil, err
+		} else if none {
+			return nil, ErrNoModule
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resolving %s: %s", strings.Join(patterns, " "), cmp.Or(out.text(), err.Error()))
+	}
+	if len(roots) == 0 {
+		return nil, fmt.Errorf("%w %s", ErrNoPackages, strings.Join(patterns, " "))
+	}
+	return roots, nil
+}
+
+// noModule tells whether the go command works without a go.mod or go.work.
+func (l Linter) noModule(ctx context.Context) (bool, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOMOD", "GOWORK")
+	cmd.Dir = l.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		return false, fmt.Errorf("asking the go command for its module: %w", err)
+	}
+	mod, work, _ := bytes.Cut(out, []byte("\n"))
+	return string(bytes.TrimSpace(mod)) == os.DevNull && len(bytes.TrimSpace(work)) == 0, nil
+}
+
+// loadFailures splits the packages into those that do not load, by themselves or by what they import, and the
+// import paths of the others.
+func (l Linter) loadFailures(roots []*packages.Package) (failures []Failure, healthy []string) {
+	causes := make(map[*packages.Package]string)
+	var cause func(p *packages.Package) string
+	cause = func(p *packages.Package) string {
+		if c, ok := causes[p]; ok {
+			return c
+		}
+		causes[p] = "" // An import cycle ends here.
+		c := ""
+		if len(p.Errors) > 0 {
+			c = listError(p.Errors[0])
+		} else {
+			for _, path := range slices.Sorted(maps.Keys(p.Imports)) {
+				if c = cause(p.Imports[path]); c != "" {
+					break
+				}
+			}
+		}
+		causes[p] = c
+		return c
+	}
+	broken := make(map[string]bool)
+	for _, p := range roots {
+		if c := cause(p); c != "" && !broken[owner(p)] {
+			broken[owner(p)] = true
+			failures = append(failures, l.failure(owner(p), notLoaded, c))
+		}
+	}
+	for _, p := range roots {
+		if owner(p) == p.ID && !broken[p.ID] {
+			healthy = append(healthy, p.ID)
+		}
+	}
+	return failures, healthy
+}
+
+// listError is a package's error with the place where it arose.
+func listError(e packages.Error) string {
+	if e.Pos == "" || e.Pos == "-" {
+		return e.Msg
+	}
+	return e.Pos + ": " + e.Msg
+}
+
+// buildFailures explains the packages that were asked for and of which go vet said nothing: they do not build,
+// the tool failed on them, or something that they import is such a package.
+func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []Failure) []Failure {
+	explained := make(map[string]bool)
+	for _, u := range out.units {
+		explained[importPath(u.Package)] = true
+	}
+	for _, f := range known {
+		explained[f.Package] = true
+	}
+	var failures []Failure
+	direct := make(map[string]bool)
+	for _, b := range out.blocks {
+		path := importPath(b.pkg)
+		if path == "" || explained[path] {
+			continue
+		}
+		explained[path], direct[path] = true, true
+		reason, cause := notBuilt, b.lines[0]
+		if b.crash != "" {
+			reason, cause = notAnalysed, "internal error: "+b.crash
+		} else if strings.HasPrefix(cause, "analyzer ") || strings.HasPrefix(cause, "internal error: ") {
+			reason = notAnalysed
+		}
+		failures = append(failures, l.failure(path, reason, cause))
+	}
+	for _, p := range roots {
+		if owner(p) != p.ID || explained[p.ID] || len(p.GoFiles) == 0 {
+			continue
+		}
+		cause := cmp.Or(out.text(), "go vet did not say why")
+		if culprit := imported(p, direct); culprit != "" {
+			cause = "it imports " + culprit + ", which does not build"
+		}
+		failures = append(failures, l.failure(p.ID, notAnalysed, cause))
+	}
+	return failures
+}
+
+// imported is the first package, by import path, that p depends on and that is in set.
+func imported(p *packages.Package, set map[string]bool) string {
+	found := ""
+	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) {
+		if q != p && set[q.PkgPath] && (found == "" || q.PkgPath < found) {
+			found = q.PkgPath
+		}
+	})
+	return found
+}
+
+// owner is the import path of the package that p is, or whose tests p is for: a variant, an external test package
+// or a test's main. Only of the package itself is it the id.
+func owner(p *packages.Package) string {
+	return strings.TrimSuffix(cmp.Or(p.ForTest, importPath(p.ID)), ".test")
+}
+
+// text is all that go vet said on standard error, on one line.
+func (out vetOutput) text() string {
+	var lines []string
+	for _, b := range out.blocks {
+		lines = append(lines, b.lines...)
+	}
+	return strings.Join(lines, " ")
+}

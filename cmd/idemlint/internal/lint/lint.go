@@ -1,0 +1,154 @@
+// Package lint is the stand-alone command's work: map and reduce. The map is go vet with this very binary as its
+// tool, a process a package, cached by the go command; the reduce joins the packages' summaries and settles what
+// a package alone had to leave open. It renders nothing and parses no command line.
+package lint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
+)
+
+// A Linter runs the analyzers over packages.
+type Linter struct {
+	Rules rules.Set
+
+	// Tool is the absolute path of the binary that answers go vet with Rules.
+	Tool string
+
+	// Dir is where the go command runs, an absolute path.
+	Dir string
+
+	// BuildFlags are flags of the go command that decide what is loaded, such as -tags=integration.
+	BuildFlags []string
+
+	// AnalyzerFlags are handed to Tool, such as -dedupcheck.strict.
+	AnalyzerFlags []string
+
+	// Progress gets what the go command says while it works: downloads, warnings, notes of the analyzers.
+	// Nil is nowhere.
+	Progress io.Writer
+}
+
+// A Failure is a package that could not be analysed, and why.
+type Failure struct {
+	Package  string           // import path
+	Reason   string           // what happened, such as "does not build"
+	Position finding.Position // where, if known
+	Cause    string           // the first error, on one line
+}
+
+// A Result is what a run found.
+type Result struct {
+	// Findings are sorted by file, line, column and rule; each stands there once.
+	Findings []finding.Finding
+
+	// Broken are the analyzers that gave up on a package.
+	Broken []finding.Failure
+
+	// Failures are the packages that were not analysed, sorted by package.
+	Failures []Failure
+
+	// Packages are the ids of the packages that were analysed, sorted.
+	Packages []string
+}
+
+// Run analyses the packages that the patterns name. Packages that do not load or build are in the result's
+// Failures, beside the findings of the others. An error means that nothing could be analysed at all: there is no
+// go command, no module, no package that matches. When ctx ends, so does the go command.
+func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
+	out, err := l.vet(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var failures []Failure
+	if out.failed {
+		if out, failures, err = l.diagnose(ctx, patterns, out); err != nil {
+			return nil, err
+		}
+	}
+	result, err := l.reduce(out.units)
+	if err != nil {
+		return nil, err
+	}
+	result.Failures = failures
+	return result, nil
+}
+
+// reduce joins what the packages said.
+func (l Linter) reduce(units []finding.Unit) (*Result, error) {
+	result := new(Result)
+	var payloads []string
+	homes := make(map[string]string) // directory to package id
+	for _, unit := range units {
+		result.Packages = append(result.Packages, unit.Package)
+		result.Broken = append(result.Broken, unit.Failures...)
+		for _, f := range unit.Findings {
+			if f.Analyzer == rules.Analyzer && f.Rule == rules.Index {
+				payloads = append(payloads, f.Message)
+				dir := filepath.Dir(f.Position.File)
+				if home, ok := homes[dir]; !ok || len(unit.Package) < len(home) {
+					homes[dir] = unit.Package
+				}
+				continue
+			}
+			f.URL = l.Rules.URL(f.Rule)
+			result.Findings = append(result.Findings, f)
+		}
+	}
+	settled, err := l.Rules.Settle(payloads)
+	if err != nil {
+		return nil, fmt.Errorf("joining the summaries of %d packages: %w", len(payloads), err)
+	}
+	for _, f := range settled {
+		f.Package = home(homes, f.Position.File)
+		f.URL = cmp.Or(f.URL, l.Rules.URL(f.Rule))
+		result.Findings = append(result.Findings, f)
+	}
+	result.Findings = finding.Normalize(result.Findings)
+	return result, nil
+}
+
+// home is the package that a file belongs to: the one in its directory, else in the nearest directory above (a
+// migrations folder holds no package), else the first of all.
+func home(homes map[string]string, file string) string {
+	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+		if id, ok := homes[dir]; ok {
+			return id
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if len(homes) == 0 {
+		return ""
+	}
+	return slices.Min(slices.Collect(maps.Values(homes)))
+}
+
+// importPath is the import path in a package id, without the test variant it was built for.
+func importPath(id string) string {
+	path, _, _ := strings.Cut(id, " ")
+	return path
+}
+
+// failure makes a Failure of the first error, whose leading position, if it has one, may be relative to Dir.
+func (l Linter) failure(pkg, reason, text string) Failure {
+	f := Failure{Package: pkg, Reason: reason, Cause: strings.Join(strings.Fields(text), " ")}
+	place, cause, ok := strings.Cut(f.Cause, ": ")
+	if p := finding.ParsePosition(place); ok && p.Line > 0 {
+		if !filepath.IsAbs(p.File) {
+			p.File = filepath.Join(l.Dir, p.File)
+		}
+		f.Position, f.Cause = p, cause
+	}
+	return f
+}

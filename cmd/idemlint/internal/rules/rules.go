@@ -1,0 +1,101 @@
+// Package rules is the seam between the command and the analyzers: what the command asks of them, in one value,
+// so that it can be driven with others in a test. It knows no rule itself.
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
+)
+
+const (
+	// Analyzer is the name of the analyzer that reports faulty directives and, with its flag [Index], a
+	// package's summary.
+	Analyzer = "idemlint"
+
+	// Index is the flag of [Analyzer], and the category of the diagnostic whose message is the summary.
+	Index = "index"
+
+	// Prefix is what the short form of a rule id leaves out: "X1" is "R-KFK-IDEM-X1".
+	Prefix = "R-KFK-IDEM-"
+)
+
+// A Rule is a rule id and the analyzer that reports it.
+type Rule struct {
+	ID       string
+	Analyzer string
+}
+
+// A Set is the analyzers with what belongs to them.
+type Set struct {
+	// Analyzers are the analyzers to run, in the order of the documentation.
+	Analyzers []*analysis.Analyzer
+
+	// Rules are the rule ids that the analyzers report under.
+	Rules []Rule
+
+	// Settle joins the summaries of all packages and returns the findings that only the whole can see. Their
+	// Package is empty.
+	Settle func(payloads []string) ([]finding.Finding, error)
+
+	// URL is the page of a rule, given by its id.
+	URL func(rule string) string
+
+	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
+	Seed func(importPath string) bool
+}
+
+// Select returns which rules and analyzers a list of rule ids, short ids and analyzer names stands for; case does
+// not matter. The predicate it returns takes a finding. Of a word that is none of these the error names the
+// nearest that is.
+func (s Set) Select(words []string) (func(finding.Finding) bool, error) {
+	ids, analyzers := make(map[string]bool), make(map[string]bool)
+	for _, word := range words {
+		known := false
+		for _, r := range s.Rules {
+			if strings.EqualFold(word, r.ID) || strings.EqualFold(Prefix+word, r.ID) {
+				ids[r.ID], known = true, true
+			}
+		}
+		for _, a := range s.Analyzers {
+			if strings.EqualFold(word, a.Name) {
+				analyzers[a.Name], known = true, true
+			}
+		}
+		if !known {
+			return nil, s.unknown(word)
+		}
+	}
+	return func(f finding.Finding) bool { return ids[f.Rule] || analyzers[f.Analyzer] }, nil
+}
+
+// unknown is the error for a word that names no rule.
+func (s Set) unknown(word string) error {
+	names := s.Names()
+	short := make([]string, 0, len(s.Rules))
+	for _, r := range s.Rules {
+		short = append(short, strings.TrimPrefix(r.ID, Prefix))
+	}
+	if near, ok := Nearest(word, append(slices.Clone(names), short...)); ok {
+		return fmt.Errorf("unknown rule %q; did you mean %q?", word, near)
+	}
+	return fmt.Errorf("unknown rule %q; the rules are %s", word, strings.Join(names, ", "))
+}
+
+// Names are the rule ids, each once, and the analyzers' names.
+func (s Set) Names() []string {
+	var names []string
+	for _, r := range s.Rules {
+		if !slices.Contains(names, r.ID) {
+			names = append(names, r.ID)
+		}
+	}
+	for _, a := range s.Analyzers {
+		names = append(names, a.Name)
+	}
+	return names
+}

@@ -1,0 +1,90 @@
+package vettool
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/mod/semver"
+	"golang.org/x/tools/go/analysis/unitchecker"
+)
+
+const (
+	toolsModule = "golang.org/x/tools"
+
+	// typesInFacts is the first x/tools whose unitchecker takes the types of dependencies from their fact files
+	// and so fails on an empty one.
+	typesInFacts = "v0.50.0"
+)
+
+// exitsEarly tells whether the x/tools in this binary lets a unit leave an empty fact file behind. A version that
+// cannot be read is taken for a new one.
+func exitsEarly() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	for _, m := range info.Deps {
+		if m.Path != toolsModule {
+			continue
+		}
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		return semver.IsValid(m.Version) && semver.Compare(m.Version, typesInFacts) < 0
+	}
+	return false
+}
+
+// skip ends a unit that cannot matter: it leaves an empty fact file, without parsing or type-checking anything,
+// and done is true. Three out of four units of a cold go vet are such, and they cost more than all the others.
+func skip(file string, seed func(string) bool) (importPath string, done bool, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", false, fmt.Errorf("reading the unit: %w", err)
+	}
+	var cfg unitchecker.Config
+	if err := json.Unmarshal(data, &cfg); err != nil {
+		return "", false, fmt.Errorf("decoding the unit %s: %w", file, err)
+	}
+	if !irrelevant(&cfg, seed) {
+		return cfg.ImportPath, false, nil
+	}
+	if err := os.WriteFile(cfg.VetxOutput, nil, 0o666); err != nil {
+		return cfg.ImportPath, false, fmt.Errorf("writing the facts of %s: %w", cfg.ImportPath, err)
+	}
+	return cfg.ImportPath, true, nil
+}
+
+// irrelevant tells whether a unit can neither hold a finding nor a fact that one depends on: it is wanted for its
+// facts only, it belongs to the standard library or to a versioned module, it is no seed, and no package that it
+// imports has facts. Packages of the main module and of the workspace always run: in layered code the handler's
+// package imports no client.
+func irrelevant(cfg *unitchecker.Config, seed func(string) bool) bool {
+	if !cfg.VetxOnly || cfg.VetxOutput == "" || seed(cfg.ImportPath) {
+		return false
+	}
+	if cfg.ModuleVersion == "" && !standard(cfg) {
+		return false
+	}
+	for _, facts := range cfg.PackageVetx {
+		if info, err := os.Stat(facts); err != nil || info.Size() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// standard tells whether a unit belongs to the standard library: it has no module, and its directory is in the
+// GOROOT that the go command gives to its tools. A package in GOPATH has no module either.
+func standard(cfg *unitchecker.Config) bool {
+	root := os.Getenv("GOROOT")
+	if cfg.ModulePath != "" || root == "" {
+		return false
+	}
+	rel, err := filepath.Rel(filepath.Join(root, "src"), cfg.Dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

@@ -1,0 +1,85 @@
+// Package vettool is the command's face towards go vet: the protocol of -V=full, -flags and *.cfg, answered by
+// x/tools' unitchecker, with the three things that unitchecker does not do: an early exit for packages that
+// cannot matter, a version that changes with the configuration, and errors instead of traces. It knows no rule
+// and prints no report.
+package vettool
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
+)
+
+// Asked tells whether args are a call of go vet's: it asks for the version, for the flags, or hands over a unit.
+// It looks before any flag is parsed, since the stand-alone command has flags of the same names.
+func Asked(args []string) bool {
+	for _, arg := range args {
+		if arg == "-V=full" || arg == "-flags" {
+			return true
+		}
+	}
+	_, ok := unit(args)
+	return ok
+}
+
+// unit returns the *.cfg argument, which go vet puts last.
+func unit(args []string) (string, bool) {
+	if len(args) == 0 {
+		return "", false
+	}
+	last := args[len(args)-1]
+	return last, strings.HasSuffix(last, ".cfg") && !strings.HasPrefix(last, "-")
+}
+
+// Options are the choices of a caller; the zero value is what the command uses.
+type Options struct {
+	// KeepAll turns the early exit off.
+	KeepAll bool
+
+	// Skipped, if not nil, is told the import path of each unit that the early exit took.
+	Skipped func(importPath string)
+}
+
+// Main answers go vet's call in args, which must be the process's own arguments, and ends the process.
+func Main(set rules.Set, args []string, opts Options) {
+	for _, arg := range args {
+		if arg == "-V=full" {
+			exit(printVersion(os.Stdout))
+		}
+	}
+	if file, ok := unit(args); ok && !opts.KeepAll && exitsEarly() {
+		path, done, err := skip(file, set.Seed)
+		if err != nil {
+			exit(err)
+		}
+		if done {
+			if opts.Skipped != nil {
+				opts.Skipped(path)
+			}
+			os.Exit(0)
+		}
+	}
+	guard(set.Analyzers)
+	defer func() {
+		if r := recover(); r != nil {
+			exit(fmt.Errorf("internal error: %v (%s)", r, panicSite()))
+		}
+	}()
+	unitchecker.Main(set.Analyzers...)
+}
+
+// exit ends the process as unitchecker does: an error goes to standard error behind the tool's name.
+func exit(err error) {
+	if err == nil {
+		os.Exit(0)
+	}
+	complain(os.Stderr, err)
+	os.Exit(1)
+}
+
+func complain(w io.Writer, err error) { fmt.Fprintf(w, "%s: %v\n", rules.Analyzer, err) }
