@@ -91,7 +91,10 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	}
 	result, err := linter.Run(ctx, call.patterns)
 	if err != nil {
-		return ExitError, c.explain(err, dir, call)
+		return ExitError, err
+	}
+	if err := wrongWord(result, dir); err != nil {
+		return ExitError, err
 	}
 	result.Findings = slices.DeleteFunc(result.Findings, func(f finding.Finding) bool { return !keep(f) })
 	return c.print(result, call)
@@ -166,25 +169,29 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// explain adds the right call to the error of a wrong one: a word where a sub-command could stand, flags behind
-// the packages.
-func (c Command) explain(err error, dir string, call *call) error {
-	for _, pattern := range call.patterns {
-		if strings.ContainsAny(pattern, "./\\") {
+// wrongWord is the error for a word that was taken for a package and is none, as a misspelt sub-command is: it says
+// the right call.
+func wrongWord(result *lint.Result, dir string) error {
+	if len(result.Packages) > 0 {
+		return nil
+	}
+	for _, f := range result.Failures {
+		word := f.Package
+		if strings.ContainsAny(word, `./\`) {
 			continue
 		}
-		if isDir(filepath.Join(dir, pattern)) {
-			return fmt.Errorf("no package %q; for the directory of that name: %s ./%s", pattern, rules.Analyzer, pattern)
+		if isDir(filepath.Join(dir, word)) {
+			return fmt.Errorf("no package %q; for the directory of that name: %s ./%s", word, rules.Analyzer, word)
 		}
 		var names []string
 		for _, sub := range subcommands() {
 			names = append(names, sub.name)
 		}
-		if near, ok := rules.Nearest(pattern, names); ok {
-			return fmt.Errorf("no command or package %q; did you mean %q?", pattern, rules.Analyzer+" "+near)
+		if near, ok := rules.Nearest(word, names); ok {
+			return fmt.Errorf("no command or package %q; did you mean %q?", word, rules.Analyzer+" "+near)
 		}
 		return fmt.Errorf("no command or package %q; to lint everything below the current directory: %s ./... (%s help says more)",
-			pattern, rules.Analyzer, rules.Analyzer)
+			word, rules.Analyzer, rules.Analyzer)
 	}
-	return err
+	return nil
 }

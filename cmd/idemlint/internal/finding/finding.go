@@ -38,7 +38,7 @@ func cutNumber(s string) (rest string, n int, ok bool) {
 		return s, 0, false
 	}
 	n, err := strconv.Atoi(s[i+1:])
-	if err != nil || n < 0 {
+	if err != nil || n < 1 {
 		return s, 0, false
 	}
 	return s[:i], n, true

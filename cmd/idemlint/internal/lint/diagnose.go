@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -36,6 +35,11 @@ func (l Linter) diagnose(ctx context.Context, patterns []string, out vetOutput) 
 		return out, nil, err
 	}
 	failures, healthy := l.loadFailures(roots)
+	if len(out.units) == 0 && len(failures) > 0 && len(healthy) == 0 {
+		if err := l.checkModule(ctx); err != nil {
+			return out, nil, err
+		}
+	}
 	if len(out.units) == 0 && len(failures) > 0 && len(healthy) > 0 {
 		if out, err = l.vet(ctx, healthy); err != nil {
 			return out, nil, err
@@ -64,10 +68,8 @@ func (l Linter) load(ctx context.Context, patterns []string, out vetOutput) ([]*
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("resolving %s: %w", strings.Join(patterns, " "), context.Cause(ctx))
 	case err != nil || len(roots) == 0:
-		if none, err := l.noModule(ctx); err != nil {
+		if err := l.checkModule(ctx); err != nil {
 			return nil, err
-		} else if none {
-			return nil, ErrNoModule
 		}
 	}
 	if err != nil {
@@ -79,16 +81,19 @@ func (l Linter) load(ctx context.Context, patterns []string, out vetOutput) ([]*
 	return roots, nil
 }
 
-// noModule tells whether the go command works without a go.mod or go.work.
-func (l Linter) noModule(ctx context.Context) (bool, error) {
+// checkModule returns ErrNoModule if the go command works without a go.mod or go.work.
+func (l Linter) checkModule(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOMOD", "GOWORK")
 	cmd.Dir = l.Dir
 	out, err := cmd.Output()
 	if err != nil {
-		return false, fmt.Errorf("asking the go command for its module: %w", err)
+		return fmt.Errorf("asking the go command for its module: %w", err)
 	}
-	mod, work, _ := bytes.Cut(out, []byte("\n"))
-	return string(bytes.TrimSpace(mod)) == os.DevNull && len(bytes.TrimSpace(work)) == 0, nil
+	mod, work, _ := strings.Cut(string(out), "\n")
+	if strings.TrimSpace(mod) == os.DevNull && strings.TrimSpace(work) == "" {
+		return ErrNoModule
+	}
+	return nil
 }
 
 // loadFailures splits the packages into those that do not load, by themselves or by what they import, and the
@@ -159,7 +164,7 @@ func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []
 		if b.crash != "" {
 			reason, cause = notAnalysed, "internal error: "+b.crash
 		} else if strings.HasPrefix(cause, "analyzer ") || strings.HasPrefix(cause, "internal error: ") {
-			reason = notAnalysed
+			reason, cause = notAnalysed, strings.Replace(cause, " on package "+path+": ", ": ", 1)
 		}
 		failures = append(failures, l.failure(path, reason, cause))
 	}

@@ -20,23 +20,26 @@ const (
 	typesInFacts = "v0.50.0"
 )
 
-// exitsEarly tells whether the x/tools in this binary lets a unit leave an empty fact file behind. A version that
+// takesEmptyFacts tells whether that version of x/tools lets a unit leave an empty fact file behind. One that
 // cannot be read is taken for a new one.
-func exitsEarly() bool {
+func takesEmptyFacts(version string) bool {
+	return semver.IsValid(version) && semver.Compare(version, typesInFacts) < 0
+}
+
+// toolsVersion is the version of x/tools in this binary, or empty.
+func toolsVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return false
+		return ""
 	}
 	for _, m := range info.Deps {
-		if m.Path != toolsModule {
-			continue
+		if m.Path == toolsModule && m.Replace != nil {
+			return m.Replace.Version
+		} else if m.Path == toolsModule {
+			return m.Version
 		}
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		return semver.IsValid(m.Version) && semver.Compare(m.Version, typesInFacts) < 0
 	}
-	return false
+	return ""
 }
 
 // skip ends a unit that cannot matter: it leaves an empty fact file, without parsing or type-checking anything,

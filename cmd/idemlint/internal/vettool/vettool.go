@@ -5,6 +5,7 @@
 package vettool
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -38,8 +39,9 @@ func unit(args []string) (string, bool) {
 
 // Options are the choices of a caller; the zero value is what the command uses.
 type Options struct {
-	// KeepAll turns the early exit off.
-	KeepAll bool
+	// ToolsVersion is the version of golang.org/x/tools in this binary, which decides whether the early exit is
+	// possible. Empty is what the binary says of itself; a test's binary says nothing.
+	ToolsVersion string
 
 	// Skipped, if not nil, is told the import path of each unit that the early exit took.
 	Skipped func(importPath string)
@@ -52,7 +54,7 @@ func Main(set rules.Set, args []string, opts Options) {
 			exit(printVersion(os.Stdout))
 		}
 	}
-	if file, ok := unit(args); ok && !opts.KeepAll && exitsEarly() {
+	if file, ok := unit(args); ok && takesEmptyFacts(cmp.Or(opts.ToolsVersion, toolsVersion())) {
 		path, done, err := skip(file, set.Seed)
 		if err != nil {
 			exit(err)
