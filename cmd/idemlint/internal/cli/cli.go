@@ -149,7 +149,7 @@ func checkDirs(dir string, call *call) error {
 			continue
 		}
 		named, _, _ := strings.Cut(pattern, "...")
-		if strings.HasSuffix(named, ".go") || !strings.HasSuffix("/"+named, "/") && named != pattern {
+		if strings.HasSuffix(named, ".go") || named != pattern && !strings.HasSuffix(named, "/") {
 			continue // A file, or a wild card within a name.
 		}
 		path := named
