@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -41,21 +42,52 @@ func settle(payloads []string) ([]finding.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	var offsets finding.Offsets
 	findings := make([]finding.Finding, 0, len(settled))
 	for _, s := range settled {
-		f := finding.Finding{
-			Analyzer: s.Analyzer,
-			Rule:     s.Rule,
-			Position: finding.ParsePosition(s.Posn),
-			End:      finding.ParsePosition(s.End),
-			Message:  s.Message,
-			URL:      s.URL,
-		}
-		for _, r := range s.Related {
-			at := finding.ParsePosition(r.Posn)
-			f.Related = append(f.Related, finding.Related{Position: at, End: at, Message: r.Message})
+		f, err := convert(s, &offsets)
+		if err != nil {
+			return nil, err
 		}
 		findings = append(findings, f)
 	}
 	return findings, nil
+}
+
+func convert(s analyzers.Finding, offsets *finding.Offsets) (finding.Finding, error) {
+	f := finding.Finding{
+		Analyzer: s.Analyzer,
+		Rule:     s.Rule,
+		Position: finding.ParsePosition(s.Posn),
+		End:      finding.ParsePosition(s.End),
+		Message:  s.Message,
+	}
+	for _, r := range s.Related {
+		at := finding.ParsePosition(r.Posn)
+		f.Related = append(f.Related, finding.Related{Position: at, End: at, Message: r.Message})
+	}
+	for _, fix := range s.Fixes {
+		converted := finding.Fix{Message: fix.Message}
+		for _, e := range fix.Edits {
+			edit, err := convertEdit(finding.ParsePosition(e.Posn), finding.ParsePosition(e.End), e.New, offsets)
+			if err != nil {
+				return f, fmt.Errorf("fix %q: %w", fix.Message, err)
+			}
+			converted.Edits = append(converted.Edits, edit)
+		}
+		f.Fixes = append(f.Fixes, converted)
+	}
+	return f, nil
+}
+
+func convertEdit(start, end finding.Position, text string, offsets *finding.Offsets) (finding.Edit, error) {
+	from, err := offsets.Of(start)
+	if err != nil {
+		return finding.Edit{}, err
+	}
+	to, err := offsets.Of(end)
+	if err != nil {
+		return finding.Edit{}, err
+	}
+	return finding.Edit{Filename: start.File, Start: from, End: to, New: text}, nil
 }

@@ -378,6 +378,6 @@ func TestHelpOnARuleShowsItsPageAndFlags(t *testing.T) {
 	for _, word := range []string{"badcheck", "X1", "r-kfk-idem-x1"} {
 		got := idemlint(t, t.TempDir(), "help", word)
 		wantStatus(t, got, 0)
-		wantContains(t, "help", got.stdout, "More about it.", "https://example.com/rules/R-KFK-IDEM-X1", "-badcheck.limit n")
+		wantContains(t, "help", got.stdout, "More about it.", "https://example.com/rules/badcheck", "-badcheck.limit n")
 	}
 }

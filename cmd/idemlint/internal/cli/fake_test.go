@@ -120,7 +120,7 @@ func fakeRules() rules.Set {
 			{ID: "R-KFK-IDEM-1", Analyzer: "worsecheck"},
 		},
 		Settle: settleHalves,
-		URL:    func(rule string) string { return "https://example.com/rules/" + rule },
+		URL:    func(analyzer string) string { return "https://example.com/rules/" + analyzer },
 		Seed:   func(path string) bool { return path == seedPath },
 	}
 }

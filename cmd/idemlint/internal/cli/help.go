@@ -60,7 +60,7 @@ func (c Command) help(args []string) error {
 	}
 	fmt.Fprintln(table, "\nRules:")
 	for _, a := range c.Rules.Analyzers {
-		fmt.Fprintf(table, "\t%s\t%s\t%s\n", a.Name, strings.Join(c.ids(a), ", "), summary(a))
+		fmt.Fprintf(table, "\t%s\t%s\t%s\n", a.Name, strings.Join(c.Rules.IDs(a.Name), ", "), summary(a))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("writing the help: %w", err)
@@ -73,45 +73,16 @@ func (c Command) help(args []string) error {
 
 // helpOn prints the documentation and the flags of the analyzers that a word stands for.
 func (c Command) helpOn(word string) error {
-	named := make(map[string]bool)
-	for _, r := range c.Rules.Rules {
-		if strings.EqualFold(word, r.ID) || strings.EqualFold(rules.Prefix+word, r.ID) {
-			named[r.Analyzer] = true
-		}
-	}
-	for _, a := range c.Rules.Analyzers {
-		if strings.EqualFold(word, a.Name) {
-			named[a.Name] = true
-		}
-	}
-	if len(named) == 0 {
-		_, err := c.Rules.Select([]string{word})
+	on, err := c.Rules.On(word)
+	if err != nil {
 		return err
 	}
 	fs := c.flags(new(call))
-	for _, a := range c.Rules.Analyzers {
-		if !named[a.Name] {
-			continue
-		}
-		fmt.Fprintf(c.Stdout, "%s\n", strings.TrimSpace(a.Doc))
-		for _, id := range c.ids(a) {
-			fmt.Fprintf(c.Stdout, "\n%s: %s\n", id, c.Rules.URL(id))
-		}
-		fmt.Fprintln(c.Stdout)
+	for _, a := range on {
+		fmt.Fprintf(c.Stdout, "%s\n\n%s\n\n", strings.TrimSpace(a.Doc), c.Rules.URL(a.Name))
 		printFlags(c.Stdout, fs, func(name string) bool { return strings.HasPrefix(name, a.Name+".") })
 	}
 	return nil
-}
-
-// ids are the rule ids that an analyzer reports under.
-func (c Command) ids(a *analysis.Analyzer) []string {
-	var ids []string
-	for _, r := range c.Rules.Rules {
-		if r.Analyzer == a.Name {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
 }
 
 // summary is the first line of an analyzer's documentation, without its name.

@@ -4,7 +4,6 @@
 package lint
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -100,7 +99,7 @@ func (l Linter) reduce(units []finding.Unit) (*Result, error) {
 				}
 				continue
 			}
-			f.URL = l.Rules.URL(f.Rule)
+			f.URL = l.Rules.URL(f.Analyzer)
 			result.Findings = append(result.Findings, f)
 		}
 	}
@@ -110,7 +109,10 @@ func (l Linter) reduce(units []finding.Unit) (*Result, error) {
 	}
 	for _, f := range settled {
 		f.Package = home(homes, f.Position.File)
-		f.URL = cmp.Or(f.URL, l.Rules.URL(f.Rule))
+		f.URL = l.Rules.URL(f.Analyzer)
+		if f.End.Line == 0 {
+			f.End = f.Position
+		}
 		result.Findings = append(result.Findings, f)
 	}
 	result.Findings = finding.Normalize(result.Findings)

@@ -30,6 +30,12 @@ type Rule struct {
 	Analyzer string
 }
 
+// named tells whether a word stands for the rule: its id, or the end of it ("X1", "4", or "R4"). Case does not matter.
+func (r Rule) named(word string) bool {
+	tail := strings.TrimPrefix(r.ID, Prefix)
+	return strings.EqualFold(word, r.ID) || strings.EqualFold(word, tail) || strings.EqualFold(word, "R"+tail)
+}
+
 // A Set is the analyzers with what belongs to them.
 type Set struct {
 	// Analyzers are the analyzers to run, in the order of the documentation.
@@ -42,11 +48,41 @@ type Set struct {
 	// Package is empty.
 	Settle func(payloads []string) ([]finding.Finding, error)
 
-	// URL is the page of a rule, given by its id.
-	URL func(rule string) string
+	// URL is the page of an analyzer.
+	URL func(analyzer string) string
 
 	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
 	Seed func(importPath string) bool
+}
+
+// On returns the analyzers that a word stands for: a rule id, its short form, or an analyzer's name. Of a word that
+// is none of these the error names the nearest that is.
+func (s Set) On(word string) ([]*analysis.Analyzer, error) {
+	var on []*analysis.Analyzer
+	for _, a := range s.Analyzers {
+		named := strings.EqualFold(word, a.Name)
+		for _, r := range s.Rules {
+			named = named || r.Analyzer == a.Name && r.named(word)
+		}
+		if named {
+			on = append(on, a)
+		}
+	}
+	if len(on) == 0 {
+		return nil, s.unknown(word)
+	}
+	return on, nil
+}
+
+// IDs are the rule ids that an analyzer reports under.
+func (s Set) IDs(analyzer string) []string {
+	var ids []string
+	for _, r := range s.Rules {
+		if r.Analyzer == analyzer {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 // Select returns which rules and analyzers a list of rule ids, short ids and analyzer names stands for; case does
@@ -57,7 +93,7 @@ func (s Set) Select(words []string) (func(finding.Finding) bool, error) {
 	for _, word := range words {
 		known := false
 		for _, r := range s.Rules {
-			if strings.EqualFold(word, r.ID) || strings.EqualFold(Prefix+word, r.ID) {
+			if r.named(word) {
 				ids[r.ID], known = true, true
 			}
 		}
