@@ -1,0 +1,289 @@
+package sqltext
+
+// insert reads INSERT and REPLACE.
+func (p *parser) insert() Kind {
+	st := p.st
+	replace := p.tok().kw == kwReplace
+	p.i++
+	if replace {
+		st.Conflict.Action = ReplaceRow
+	}
+	into := p.insertModifiers()
+	into = p.accept(kwInto) || into
+	p.accept(kwTable)
+	if !into && !replace {
+		return Unknown
+	}
+	var ok bool
+	if st.Table, ok = p.name(); !ok {
+		return Unknown
+	}
+	if p.isKw(p.i, kwAs) {
+		st.Alias = p.alias()
+	}
+	if p.accept(kwPartition) {
+		p.group()
+	}
+	if !p.insertColumns() {
+		return Unknown
+	}
+	if p.accept(kwOverriding) {
+		p.i = min(p.i+2, p.end) // SYSTEM VALUE, USER VALUE
+	}
+	p.clickHouse()
+	p.holes()
+	if !p.insertRows() {
+		return Unknown
+	}
+	p.holes()
+	p.conflict()
+	p.holes()
+	p.returning()
+	p.useInserted()
+	return Insert
+}
+
+// insertModifiers reads what stands between INSERT and INTO, and tells whether it makes INTO dispensable.
+func (p *parser) insertModifiers() bool {
+	c := &p.st.Conflict
+	ignore := false
+	for {
+		lo := p.tok().lo
+		switch {
+		case p.accept(kwLowPriority), p.accept(kwHighPriority), p.accept(kwDelayed):
+			continue
+		case p.accept(kwIgnore), p.accept(kwOr, kwIgnore):
+			c.Action, ignore = Ignore, true
+		case p.accept(kwOr, kwReplace):
+			c.Action = ReplaceRow
+		case p.isKw(p.i, kwOr) && p.i+1 < p.end:
+			p.i += 2 // OR ABORT, OR FAIL, OR ROLLBACK
+			continue
+		default:
+			return ignore
+		}
+		c.Offset = p.base + int(lo)
+		c.Line = p.lineOf(c.Offset)
+	}
+}
+
+// clickHouse passes over SETTINGS name = value, ... and takes FORMAT for rows that are not in the text.
+func (p *parser) clickHouse() {
+	if p.acceptWord("settings") {
+		p.i = p.seek(p.i, func(i int, t token) bool { return t.kw == kwValues || t.kw == kwSelect || p.isWord(i, "format") })
+	}
+	if p.acceptWord("format") {
+		p.st.Open = true
+		p.i = p.end
+	}
+}
+
+// insertColumns reads the list of columns, if there is one.
+func (p *parser) insertColumns() bool {
+	if !p.isOpen(p.i) || p.startsQuery(p.i+1) {
+		return true
+	}
+	lo, hi, _ := p.group()
+	p.st.Columns = p.names(lo, hi)
+	for _, c := range p.st.Columns {
+		if c == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// startsQuery tells whether a query begins at i, perhaps in further brackets.
+func (p *parser) startsQuery(i int) bool {
+	for n := 0; p.isOpen(i) && n < mostDepth; n++ {
+		i++
+	}
+	return p.isKw(i, kwSelect) || p.isKw(i, kwWith) || p.isKw(i, kwValues) && p.isOpen(i+1)
+}
+
+// insertRows reads VALUES, DEFAULT VALUES, SET or a query.
+func (p *parser) insertRows() bool {
+	st := p.st
+	switch {
+	case p.i == p.end:
+		st.Open = true
+		return true
+	case p.accept(kwDefault, kwValues):
+		return true
+	case p.accept(kwValues), p.acceptWord("value"):
+		p.values()
+		return true
+	case p.accept(kwSet):
+		end := p.seek(p.i, endsSet)
+		row := []Expr{}
+		for _, a := range p.assignments(p.i, end) {
+			st.Columns = append(st.Columns, a.Column)
+			row = append(row, a.Value)
+		}
+		st.Rows = [][]Expr{row}
+		p.i = end
+		return len(row) > 0
+	case p.isKw(p.i, kwOn), p.isKw(p.i, kwReturning):
+		return st.Open // the rows are in a hole that has been passed over
+	case p.startsQuery(p.i) || p.isKw(p.i, kwTable):
+		end := p.seek(p.i, func(i int, t token) bool {
+			return t.kw == kwReturning || t.kw == kwOn && (p.isKw(i+1, kwConflict) || p.isKw(i+1, kwDuplicate)) && p.tokAt(i+2).kind != tokDot
+		})
+		st.Source = p.sub(p.i, end)
+		if st.Source != nil && st.Source.Open {
+			st.Open = true
+		}
+		p.i = end
+		return st.Source != nil
+	case st.Open:
+		return true
+	}
+	return false
+}
+
+// values reads the rows after VALUES.
+func (p *parser) values() {
+	st := p.st
+	for {
+		p.holes()
+		p.acceptRow()
+		lo, hi, ok := p.group()
+		if !ok {
+			break
+		}
+		if len(st.Rows) == MaxRows {
+			st.MoreRows = true
+		} else {
+			row := make([]Expr, 0, len(st.Columns))
+			p.commas(lo, hi, func(lo, hi int) { row = append(row, p.expr(lo, hi)) })
+			st.Rows = append(st.Rows, row)
+		}
+		if p.tok().kind != tokComma {
+			break
+		}
+		p.i++
+	}
+	if len(st.Rows) == 0 {
+		st.Open = true
+	}
+}
+
+// acceptRow passes over the ROW of MySQL's VALUES ROW(1, 2).
+func (p *parser) acceptRow() {
+	if p.isKw(p.i, kwRow) && p.isOpen(p.i+1) {
+		p.i++
+	}
+}
+
+// conflict reads ON CONFLICT and ON DUPLICATE KEY UPDATE.
+func (p *parser) conflict() {
+	c := &p.st.Conflict
+	row := ""
+	if p.isKw(p.i, kwAs) { // MySQL: VALUES (...) AS new(a, b) ON DUPLICATE KEY UPDATE
+		row = p.alias()
+		p.group()
+	}
+	lo := p.tok().lo
+	duplicate := p.accept(kwOn, kwDuplicate, kwKey, kwUpdate)
+	if !duplicate && !p.accept(kwOn, kwConflict) {
+		return
+	}
+	c.Offset = p.base + int(lo)
+	c.Line = p.lineOf(c.Offset)
+	if duplicate {
+		c.Action = DoUpdate
+		end := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwReturning })
+		c.Set = p.assignments(p.i, end)
+		p.i = end
+		p.excludeRow(row)
+	} else {
+		p.onConflict()
+	}
+	p.markSelf(c.Set, true)
+}
+
+// onConflict reads what follows ON CONFLICT.
+func (p *parser) onConflict() {
+	c := &p.st.Conflict
+	if p.accept(kwOn, kwConstraint) {
+		if p.isName(p.i) {
+			c.Constraint = p.ident(p.toks[p.i])
+			p.i++
+		}
+	} else if lo, hi, ok := p.group(); ok {
+		c.Columns = p.names(lo, hi)
+	}
+	if p.accept(kwWhere) {
+		c.TargetWhere = true
+		end := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwDo })
+		p.where(p.i, end)
+		p.i = end
+	}
+	switch {
+	case p.accept(kwDo, kwNothing):
+		c.Action = DoNothing
+	case p.accept(kwDo, kwUpdate):
+		c.Action = DoUpdate
+		if p.accept(kwSet) {
+			end := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwWhere || t.kw == kwReturning })
+			c.Set = p.assignments(p.i, end)
+			p.i = end
+		}
+		if p.accept(kwWhere) {
+			end := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwReturning })
+			c.Where = p.where(p.i, end)
+			p.i = end
+		}
+	default:
+		c.Action = UnseenAction
+		p.st.Open = true
+	}
+}
+
+// excludeRow makes the columns of MySQL's row alias what EXCLUDED is elsewhere.
+func (p *parser) excludeRow(row string) {
+	if row == "" {
+		return
+	}
+	set := p.st.Conflict.Set
+	for i := range set {
+		set[i].Value.exclude(row)
+	}
+}
+
+// returning reads RETURNING and whatever follows it to the end.
+func (p *parser) returning() {
+	if !p.accept(kwReturning) {
+		return
+	}
+	end := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwInto && t.kind == tokWord })
+	p.commas(p.i, end, func(lo, hi int) {
+		o := p.output(lo, hi)
+		p.use(o.Value, Use{Role: InOther})
+		p.st.Returning = append(p.st.Returning, o.Name)
+	})
+	p.i = p.end
+}
+
+// useInserted notes into which columns the parameters of the rows go.
+func (p *parser) useInserted() {
+	st := p.st
+	for _, row := range st.Rows {
+		for i, e := range row {
+			p.use(e, Use{Role: InInsert, Column: columnAt(st.Columns, i), Table: st.Table})
+		}
+	}
+	if st.Source == nil {
+		return
+	}
+	for i, o := range st.Source.Outputs {
+		p.use(p.resolve(o.Value, st.Source), Use{Role: InInsert, Column: columnAt(st.Columns, i), Table: st.Table})
+	}
+}
+
+func columnAt(cols []string, i int) string {
+	if i < len(cols) {
+		return cols[i]
+	}
+	return ""
+}
