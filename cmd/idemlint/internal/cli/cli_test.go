@@ -148,6 +148,8 @@ func TestExternal(t *testing.T) { consumer.BadHandler() }
 package service
 
 	func HalfConfirm() {}
+-- service/external_test.go --
+package service_test
 -- wire/wire.go --
 package wire
 
