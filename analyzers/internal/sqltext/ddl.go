@@ -9,6 +9,7 @@ type TableDef struct {
 	IfNotExists bool
 	Temporary   bool
 	FromQuery   bool // CREATE TABLE ... AS SELECT
+	Expires     bool // the database removes old rows by itself
 	Like        Name // LIKE other
 	LikeKeys    bool // INCLUDING ALL, INCLUDING INDEXES; MySQL's LIKE
 
@@ -94,8 +95,7 @@ func (p *parser) definition(kw keyword) Kind {
 	p.accept(kwTable)
 	p.accept(kwOnly)
 	p.nameList()
-	for p.i < p.end && p.toks[p.i].kind == tokWord { // RESTART IDENTITY CASCADE
-		p.i++
+	for p.acceptWord("restart", "identity") || p.acceptWord("continue", "identity") || p.accept(kwCascade) || p.acceptWord("restrict") {
 	}
 	if len(p.st.Drops) == 0 {
 		return Unknown
@@ -221,9 +221,26 @@ func (p *parser) tableOptions(def *TableDef) {
 		if t := p.toks[i]; t.kind == tokHole {
 			p.st.Open = true
 		}
+		if p.isKw(i, kwWith) && p.isOpen(i+1) || p.isWord(i, "ttl") {
+			def.Expires = def.Expires || p.expires(i)
+		}
 	}
 	p.partitionBy(def)
 	p.i = p.end
+}
+
+// expires tells CockroachDB's WITH (ttl_expire_after = ...) and ClickHouse's TTL.
+func (p *parser) expires(i int) bool {
+	if !p.isKw(i, kwWith) {
+		return true
+	}
+	lo, hi := p.inside(i + 1)
+	for ; lo < hi; lo++ {
+		if t := p.toks[lo]; t.kind == tokWord && strings.HasPrefix(strings.ToLower(p.src(t)), "ttl") {
+			return true
+		}
+	}
+	return false
 }
 
 // partitionBy finds PARTITION BY in the options.

@@ -1,6 +1,10 @@
-package sqltext
+package sqltext_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
 
 // repetition is what a statement does when it is executed twice.
 type repetition struct {
@@ -12,8 +16,8 @@ type repetition struct {
 func checkRepetition(t *testing.T, cases []repetition) {
 	t.Helper()
 	for _, c := range cases {
-		sts := Parse(c.sql)
-		if len(sts) != 1 || sts[0].Kind == Unknown {
+		sts := sqltext.Parse(c.sql)
+		if len(sts) != 1 || sts[0].Kind == sqltext.Unknown {
 			t.Errorf("%s\n\tnot recognised: %v", c.sql, sts)
 			continue
 		}

@@ -106,7 +106,7 @@ func (p *parser) insertRows() bool {
 	st := p.st
 	switch {
 	case p.i == p.end:
-		st.Open = true
+		st.Open, st.Cut = true, true
 		return true
 	case p.accept(kwDefault, kwValues):
 		return true
@@ -116,7 +116,10 @@ func (p *parser) insertRows() bool {
 	case p.accept(kwSet):
 		end := p.seek(p.i, endsSet)
 		row := []Expr{}
-		for _, a := range p.assignments(p.i, end) {
+		uses := len(*p.uses)
+		set := p.assignments(p.i, end)
+		*p.uses = (*p.uses)[:uses] // useInserted notes them
+		for _, a := range set {
 			st.Columns = append(st.Columns, a.Column)
 			row = append(row, a.Value)
 		}

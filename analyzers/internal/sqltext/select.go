@@ -76,13 +76,24 @@ func (p *parser) endsOutputs(i int, t token) bool {
 	case kwInto, kwWhere, kwHaving, kwUnion, kwExcept, kwIntersect:
 		return true
 	case kwFetch, kwWindow, kwLimit, kwOffset:
-		return i > p.i && p.i+1 < p.end && p.tokAt(i-1).kind != tokComma && p.tokAt(i+1).kind != tokComma && i+1 < p.end
+		// MySQL and SQLite have columns of these names.
+		return i > p.i && (p.endsOperand(i-1) || p.isOp(i-1, "*") || p.isKw(i-1, kwDesc) || p.isKw(i-1, kwAsc)) && i+1 < p.end && p.startsOperand(i+1)
 	case kwGroup, kwOrder:
 		return p.isKw(i+1, kwBy)
 	case kwFor:
 		return p.isKw(i+1, kwUpdate) || p.isKw(i+1, kwShare) || p.isWord(i+1, "no") || p.isKw(i+1, kwKey)
 	}
 	return false
+}
+
+func (p *parser) startsOperand(i int) bool {
+	switch t := p.toks[i]; t.kind {
+	case tokOp, tokDot, tokComma, tokClose:
+		return false
+	case tokWord:
+		return !p.startsOperator(i) && t.kw != kwAnd && t.kw != kwOr && t.kw != kwAs
+	}
+	return true
 }
 
 // selection reads one SELECT and what follows it.

@@ -95,6 +95,9 @@ type Statement struct {
 	// Open says that text which is not known stands where a clause could be, or that the text ends before the
 	// statement does: what is missing here may still be there when the program runs.
 	Open bool
+	// Cut says that the text ends before anything is said of rows or values: "INSERT INTO t", "UPDATE t". It may be a
+	// builder's first piece, or prose.
+	Cut bool
 
 	// Columns are an INSERT's, in order; nil when it names none.
 	Columns []string

@@ -47,6 +47,8 @@ type lexer struct {
 	// controls are the indices of the tokens before which a template action stood that prints nothing itself.
 	controls []int
 	queries  []query
+	// comment is told of every comment, delimiters included; nil when nobody asks.
+	comment func(lo, hi int)
 	// What has been looked for in vain is not looked for again, or hostile text would cost quadratic time.
 	noBraces, noCopyEnd bool
 	badTags             int
@@ -55,10 +57,14 @@ type lexer struct {
 // lex reads the whole text.
 func lex(text string) *lexer {
 	l := &lexer{text: text, toks: make([]token, 0, len(text)/5+8)}
+	l.run()
+	return l
+}
+
+func (l *lexer) run() {
 	for l.pos < len(l.text) {
 		l.next()
 	}
-	return l
 }
 
 func (l *lexer) emit(kind tokenKind, hi int) *token {
@@ -114,6 +120,9 @@ func (l *lexer) next() {
 // skipComment passes over a comment. A verb in it takes an argument of Sprintf like any other.
 func (l *lexer) skipComment(end int) {
 	l.noteQuery(l.text[l.pos:end])
+	if l.comment != nil {
+		l.comment(l.pos, end)
+	}
 	for i := l.pos; i < end; {
 		n, _, _ := verb(l.text[i:end])
 		if n > 0 {

@@ -34,7 +34,7 @@ func (p *parser) update() Kind {
 	}
 	if set == p.end {
 		// Cut off before SET: a builder's first piece, if nothing else is left.
-		st.Open = true
+		st.Open, st.Cut = true, true
 		p.holes()
 		if p.i == p.end {
 			return Update
@@ -101,7 +101,11 @@ func (p *parser) deletion() Kind {
 	if p.isOp(p.i, "*") {
 		p.i++
 	}
+	as := p.isKw(p.i, kwAs)
 	st.Alias = p.alias()
+	if st.Alias != "" && !as && p.i == p.end {
+		return Unknown // "delete from the list"
+	}
 	end := p.seek(p.i, func(_ int, t token) bool { return endsSet(0, t) && t.kw != kwOn || t.kw == kwUsing })
 	if target != "" && end > p.i {
 		p.tables(p.i, end)
