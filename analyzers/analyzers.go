@@ -1,0 +1,79 @@
+// Package analyzers is the set of idemlint's passes: they find the Kafka consumers that break a rule of the
+// R-KFK-IDEM catalogue. Each rule is a package with an Analyzer of its own; what a message, an effect, a check or a
+// transaction is, the engine in internal/flow tells them.
+package analyzers
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/idemlint/idemlint/analyzers/dedupcheck"
+	"github.com/idemlint/idemlint/analyzers/internal/directive"
+	"github.com/idemlint/idemlint/analyzers/internal/flow"
+	"github.com/idemlint/idemlint/analyzers/internal/rule"
+	"github.com/idemlint/idemlint/analyzers/offsetkey"
+	"github.com/idemlint/idemlint/analyzers/uuidv7"
+)
+
+// A Finding is a violation of a rule that only the whole module shows.
+type Finding = rule.Finding
+
+// All returns the analyzers of the rules, and the one that looks after directives.
+func All() []*analysis.Analyzer {
+	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer}
+	return append(rules, directive.New(rules))
+}
+
+// URL returns the page of an analyzer.
+func URL(analyzer string) string { return rule.URL(analyzer) }
+
+// Seed reports whether a package of this import path makes its dependants worth looking at: a Kafka client, a
+// database driver, the companion runtime.
+func Seed(path string) bool { return flow.Seed(path) }
+
+// Settle joins the packages' payloads and returns the findings that no package shows by itself. Payloads come from the
+// analyzer named idemlint, run with its flag index.
+func Settle(payloads []string) ([]Finding, error) {
+	w, err := flow.Join(payloads)
+	if err != nil {
+		return nil, err
+	}
+	vs := w.Prog.JudgeAll(w.Pkgs)
+	var all []Finding
+	all = append(all, dedupcheck.Find(w.Prog, vs)...)
+	all = append(all, offsetkey.Find(w.Prog, vs)...)
+	all = append(all, uuidv7.Find(w.Prog, w.Prog.Random(w.Pkgs))...)
+	out := all[:0]
+	for _, f := range all {
+		if !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
+			out = append(out, f)
+		}
+	}
+	for _, d := range w.Directives {
+		if d.Fault() == "" && !d.Used {
+			out = append(out, Finding{Rule: rule.Directives, Analyzer: rule.Directives,
+				Posn:    d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Col),
+				Message: "idemlint: this directive suppresses nothing: take it away"})
+		}
+	}
+	return out, nil
+}
+
+func position(s string) flow.Pos {
+	var p flow.Pos
+	rest, col, _ := cut(s)
+	file, line, _ := cut(rest)
+	p.File, p.Line, p.Col = file, int32(line), int32(col)
+	return p
+}
+
+func cut(s string) (string, int, bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, 0, false
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	return s[:i], n, err == nil
+}

@@ -1,0 +1,55 @@
+// Package directive holds the analyzer named idemlint: it reports faulty directives, holds the flags of the engine,
+// and, when asked, hands out the package's summary for the stand-alone command.
+package directive
+
+import (
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/idemlint/idemlint/analyzers/internal/flow"
+	"github.com/idemlint/idemlint/analyzers/internal/rule"
+)
+
+// New returns the analyzer. It runs after the rules, so that it knows which directives were of use.
+func New(rules []*analysis.Analyzer) *analysis.Analyzer {
+	a := &analysis.Analyzer{
+		Name:     rule.Directives,
+		Doc:      "report faulty and useless idemlint directives",
+		URL:      rule.URL(rule.Directives),
+		Requires: append([]*analysis.Analyzer{flow.Analyzer}, rules...),
+		Run:      run,
+	}
+	a.Flags.BoolVar(&flow.Opts.Index, "index", false, "hand out the package's summary as a diagnostic (for the stand-alone command)")
+	a.Flags.BoolVar(&flow.Opts.Tests, "tests", false, "look at _test.go files, too")
+	a.Flags.BoolVar(&flow.Opts.Debug, "debug", false, "say what was given up")
+	return a
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
+	if res.Skipped() {
+		return nil, nil
+	}
+	for _, d := range res.Directives() {
+		at := res.Pos(flow.Pos{File: d.File, Line: int32(d.Line), Col: int32(d.Col)})
+		if !at.IsValid() {
+			continue
+		}
+		msg := d.Fault()
+		if msg == "" && !d.Used && !flow.Opts.Index {
+			msg = "this directive suppresses nothing: take it away"
+		}
+		if msg != "" {
+			pass.Report(analysis.Diagnostic{Pos: at, Category: rule.Directives, Message: "idemlint: " + msg})
+		}
+	}
+	if flow.Opts.Index {
+		payload, err := res.Payload()
+		if err != nil {
+			return nil, err
+		}
+		if len(pass.Files) > 0 && payload != "" {
+			pass.Report(analysis.Diagnostic{Pos: pass.Files[0].Package, Category: "index", Message: payload})
+		}
+	}
+	return nil, nil
+}

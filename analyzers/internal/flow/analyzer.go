@@ -1,0 +1,316 @@
+package flow
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"sort"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/rule"
+)
+
+// Summary is the fact of a package: its functions, and those it needs of its dependencies. An empty one says only that
+// the package belongs to a library the tables describe.
+type Summary struct{ Data []byte }
+
+// AFact marks Summary as a fact.
+func (*Summary) AFact() {}
+
+// String says how large the summary is.
+func (s *Summary) String() string { return fmt.Sprintf("summary(%d bytes)", len(s.Data)) }
+
+// Options are the settings of the engine. They are flags of the analyzer named idemlint.
+type Options struct {
+	Index  bool // leave to the whole what other packages decide, and hand out the package's summary
+	Tests  bool // look at _test.go files, too
+	Debug  bool // say what was given up
+	Strict bool // naturally idempotent writes count as effects
+}
+
+// Opts are the options of this process.
+var Opts Options
+
+// Analyzer computes the summaries. Rules require it and ask its [Result].
+var Analyzer = &analysis.Analyzer{
+	Name:       "idemflow",
+	Doc:        "compute what functions do to the world and under which processed-event check",
+	Run:        run,
+	FactTypes:  []analysis.Fact{new(Summary)},
+	ResultType: reflect.TypeOf(new(Result)),
+}
+
+// A Result is what the engine knows of the package under analysis.
+type Result struct {
+	Unit    *Unit
+	Prog    *Program
+	pass    *analysis.Pass
+	files   map[string]*token.File
+	once    sync.Once
+	judged  []*Verdict
+	mu      sync.Mutex
+	dirs    []*rule.Directive
+	skipped bool
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	res := &Result{pass: pass, skipped: true}
+	norm := know.Normal(pass.Pkg.Path())
+	dependency := pass.Module != nil && pass.Module.Version != ""
+	std := pass.Module == nil || pass.Module.Path == "" || pass.Module.Path == "std"
+	if std && stdPath(pass.Pkg.Path()) {
+		return res, nil
+	}
+	if know.Library(norm) {
+		if seed(pass.Pkg.Path()) {
+			pass.ExportPackageFact(&Summary{})
+		}
+		return res, nil
+	}
+	var deps []*Unit
+	relevant := seed(pass.Pkg.Path())
+	for _, imp := range pass.Pkg.Imports() {
+		var s Summary
+		if pass.ImportPackageFact(imp, &s) {
+			relevant = true
+			units, err := DecodeUnits(s.Data)
+			if err != nil {
+				return nil, fmt.Errorf("summary of %s: %w", imp.Path(), err)
+			}
+			deps = append(deps, units...)
+		}
+		relevant = relevant || seed(imp.Path())
+	}
+	if dependency && !relevant {
+		return res, nil
+	}
+	res.skipped = false
+	res.files = make(map[string]*token.File)
+	for _, f := range pass.Files {
+		if tf := pass.Fset.File(f.Pos()); tf != nil {
+			res.files[tf.Name()] = tf
+		}
+	}
+	res.directives()
+	unit := buildUnit(pass)
+	res.Unit = unit
+	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true})
+	res.Prog.Strict = Opts.Strict
+	data, err := EncodeUnits(export(unit, res.Prog))
+	if err != nil {
+		return nil, err
+	}
+	pass.ExportPackageFact(&Summary{Data: data})
+	return res, nil
+}
+
+func seed(path string) bool {
+	for _, s := range know.Seeds {
+		if know.Under(path, s) || know.Under(know.Normal(path), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Seed reports whether an import path is one that makes a package worth looking at.
+func Seed(path string) bool { return seed(path) }
+
+func stdPath(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && (stdRoot(first) || first == "vendor" || first == "cmd")
+}
+
+// buildUnit lowers the package under analysis.
+func buildUnit(pass *analysis.Pass) *Unit {
+	prog := ssa.NewProgram(pass.Fset, ssa.GlobalDebug)
+	made := make(map[*types.Package]bool)
+	var create func(ps []*types.Package)
+	create = func(ps []*types.Package) {
+		for _, p := range ps {
+			if !made[p] {
+				made[p] = true
+				prog.CreatePackage(p, nil, nil, true)
+				create(p.Imports())
+			}
+		}
+	}
+	create(pass.Pkg.Imports())
+	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
+	pkg.Build()
+	l := &lowerer{fset: pass.Fset, pkg: pass.Pkg, unit: &Unit{Path: pass.Pkg.Path()}, decls: make(map[string]bool),
+		edges: make(map[Edge]bool), tcach: make(map[types.Type]*Type), calls: make(map[token.Pos]*ast.CallExpr)}
+	guards := guardObjects(pass)
+	l.guard = func(o types.Object) bool { return guards[o] }
+	test, gen := make(map[string]bool), make(map[string]bool)
+	for _, f := range pass.Files {
+		name := pass.Fset.Position(f.Package).Filename
+		test[name] = strings.HasSuffix(name, "_test.go")
+		gen[name] = ast.IsGenerated(f)
+		if test[name] && !Opts.Tests {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok {
+				l.calls[c.Lparen] = c
+			}
+			return true
+		})
+	}
+	l.test = func(p token.Pos) bool { return test[pass.Fset.Position(p).Filename] && !Opts.Tests }
+	l.gen = func(p token.Pos) bool { return gen[pass.Fset.Position(p).Filename] }
+	var fns []*ssa.Function
+	for _, fn := range allFuncs(pkg) {
+		if fn.Pos().IsValid() && l.test(fn.Pos()) {
+			continue
+		}
+		fns = append(fns, fn)
+	}
+	l.lowerPackage(pkg, fns)
+	return l.unit
+}
+
+// guardObjects are the functions and interface methods whose declaration carries //idemlint:guard.
+func guardObjects(pass *analysis.Pass) map[types.Object]bool {
+	out := make(map[types.Object]bool)
+	mark := func(id *ast.Ident, groups ...*ast.CommentGroup) {
+		for _, g := range groups {
+			if g == nil {
+				continue
+			}
+			for _, c := range g.List {
+				if c.Text == "//idemlint:guard" || strings.HasPrefix(c.Text, "//idemlint:guard ") {
+					if o := pass.TypesInfo.Defs[id]; o != nil {
+						out[o] = true
+					}
+				}
+			}
+		}
+	}
+	for _, f := range pass.Files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				mark(n.Name, n.Doc)
+				return false
+			case *ast.InterfaceType:
+				for _, m := range n.Methods.List {
+					for _, id := range m.Names {
+						mark(id, m.Doc, m.Comment)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// export is what dependants need: the package's own unit, and of its dependencies what its functions lead to.
+func export(own *Unit, p *Program) []*Unit {
+	out := []*Unit{own}
+	for _, u := range p.units {
+		if u != own && len(u.Funcs) > 0 {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Verdicts runs every root of the package once.
+func (r *Result) Verdicts() []*Verdict {
+	if r.skipped {
+		return nil
+	}
+	r.once.Do(func() { r.judged = r.Prog.JudgeAll(r.Prog.ownPkgs) })
+	return r.judged
+}
+
+// JudgeAll runs every root of the given packages. A function that another root hands its message to is no root.
+func (p *Program) JudgeAll(pkgs map[string]bool) []*Verdict {
+	var out []*Verdict
+	for _, root := range p.Roots(pkgs) {
+		if root.Kind == RootParam && p.Entered[root.Fn.ID] {
+			continue
+		}
+		out = append(out, p.Judge(root))
+	}
+	return out
+}
+
+// Pos is a place of the package in its file set, or a made-up one in a file that the set does not have.
+func (r *Result) Pos(p Pos) token.Pos {
+	if !p.IsValid() {
+		return token.NoPos
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if tf := r.files[p.File]; tf != nil {
+		if int(p.Line) <= tf.LineCount() {
+			at := tf.LineStart(int(p.Line)) + token.Pos(p.Col) - 1
+			if int(at)-tf.Base() <= tf.Size() {
+				return at
+			}
+		}
+		return token.NoPos
+	}
+	return token.NoPos
+}
+
+// Own reports whether a place is in a file of the package.
+func (r *Result) Own(p Pos) bool { return r.files[p.File] != nil }
+
+// Skipped reports whether the package was not looked at.
+func (r *Result) Skipped() bool { return r.skipped }
+
+// directives collects the suppressing comments.
+func (r *Result) directives() {
+	for _, f := range r.pass.Files {
+		for _, g := range f.Comments {
+			for _, c := range g.List {
+				d, ok := rule.ParseDirective(c.Text)
+				if !ok {
+					continue
+				}
+				q := r.pass.Fset.Position(c.Pos())
+				d.File, d.Line, d.Col = q.Filename, q.Line, q.Column
+				if strings.HasSuffix(q.Filename, "_test.go") && !Opts.Tests {
+					continue
+				}
+				r.dirs = append(r.dirs, &d)
+			}
+		}
+	}
+	sort.Slice(r.dirs, func(i, j int) bool {
+		a, b := r.dirs[i], r.dirs[j]
+		return a.File < b.File || a.File == b.File && a.Line < b.Line
+	})
+}
+
+// Directives are the suppressing comments of the package.
+func (r *Result) Directives() []*rule.Directive { return r.dirs }
+
+// Suppressed reports whether a finding is suppressed by a directive, and marks the directive as used.
+func (r *Result) Suppressed(ruleID, analyzer string, p Pos) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Suppress(r.dirs, ruleID, analyzer, p)
+}
+
+// Suppress looks for a directive that covers a finding. One above a declaration's comment covers the declaration.
+func Suppress(dirs []*rule.Directive, ruleID, analyzer string, p Pos) bool {
+	hit := false
+	for _, d := range dirs {
+		if d.Covers(ruleID, analyzer, p.File, int(p.Line)) {
+			d.Used, hit = true, true
+		}
+	}
+	return hit
+}

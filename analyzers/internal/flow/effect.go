@@ -1,0 +1,239 @@
+package flow
+
+import "fmt"
+
+// An EffectKind says what part of the outside world an effect changes.
+type EffectKind uint8
+
+// The kinds of effects.
+const (
+	EffDB EffectKind = iota + 1
+	EffHTTP
+	EffGRPC
+	EffProduce
+	EffMail
+	EffRedis
+	EffMongo
+	EffFile
+	EffOther
+)
+
+// A Hit is an effect that is reached.
+type Hit struct {
+	Kind EffectKind
+	Desc string // what it does, for a reader: `INSERT INTO invoices`
+	Pos  Pos
+	Pkg  string
+
+	chain   *frame
+	call    *Instr
+	checked *site  // the check that was asked before, nil for none
+	cond    bool   // only on a path that depends on a callee which cannot be seen
+	Table   string // of a database write
+	tx      *Tx
+	async   bool
+}
+
+// A site is a statement or call that tells whether an event was there before.
+type site struct {
+	Key   string
+	Pos   Pos
+	Desc  string
+	Store string // "sql", "redis", "memory", "name"
+	Table string
+	Tx    *Tx
+	Look  bool // it only looks
+	chain *frame
+}
+
+// effect records that an effect is reached: at once, or when its transaction commits.
+func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
+	if !w.st.msg {
+		return // what happens before a message is taken does not happen for it
+	}
+	h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, checked: w.st.checked, cond: w.st.cond, tx: tx, async: w.st.async > 0}
+	if !h.Pos.IsValid() {
+		h.Pos = ins.Pos
+	}
+	w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx, Async: h.async})
+	if tx != nil {
+		for _, p := range w.st.pend {
+			if p.tx == tx && p.hit.Pos == h.Pos {
+				return
+			}
+		}
+		w.st.pend = append(w.st.pend[:len(w.st.pend):len(w.st.pend)], pending{tx, h})
+		return
+	}
+	w.in.reach(h)
+}
+
+// reach records that an effect has happened for good.
+func (in *interp) reach(h *Hit) {
+	key := fmt.Sprint(h.Pos, "|", h.cond, "|", h.checked != nil)
+	for f := h.chain; f != nil; f = f.up {
+		key += "|" + f.fn.ID
+	}
+	if in.hitSeen[key] {
+		return
+	}
+	in.hitSeen[key] = true
+	in.hits = append(in.hits, h)
+}
+
+// commit makes what a transaction did final; a savepoint's work becomes its transaction's.
+func (w *walker) commit(tx *Tx) {
+	var rest []pending
+	for _, p := range w.st.pend {
+		switch {
+		case tx != nil && p.tx != tx:
+			rest = append(rest, p)
+		case tx != nil && tx.Up != nil:
+			rest = append(rest, pending{tx.Up, p.hit})
+		default:
+			w.in.reach(p.hit)
+		}
+	}
+	w.st.pend = rest
+}
+
+func (w *walker) rollback(tx *Tx) {
+	var rest []pending
+	for _, p := range w.st.pend {
+		if tx != nil && p.tx != tx {
+			rest = append(rest, p)
+		}
+	}
+	w.st.pend = rest
+}
+
+// A check's outcome in the present world.
+type outcome uint8
+
+const (
+	outFresh outcome = iota
+	outDup
+	outFail
+)
+
+// check asks a check, and remembers that it was asked.
+func (w *walker) check(s *site) outcome {
+	s.Key = fmt.Sprintf("%s:%d:%d", s.Pos.File, s.Pos.Line, s.Pos.Col)
+	s.chain = w.fr
+	if old := w.in.sites[s.Key]; old == nil {
+		w.in.sites[s.Key] = s
+	}
+	out := outFresh
+	switch {
+	case w.in.world.Fail == s.Key:
+		out = outFail
+	case s.Store == "memory":
+		if w.in.world.Dup && w.in.world.Memory {
+			out = outDup
+		}
+	case w.in.world.Dup:
+		out = outDup
+	}
+	if s.Store != "memory" {
+		w.st.checked = s
+	}
+	w.event(&Event{Kind: EvCheck, Site: s, Pos: s.Pos, Tx: s.Tx, Outcome: out})
+	return out
+}
+
+// An EventKind is a kind of event on a path.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EvCheck EventKind = iota + 1
+	EvEffect
+	EvBegin
+	EvCommit
+	EvRollback
+	EvAck
+	EvNack
+	EvSpawn
+	EvWait
+	EvPoll
+)
+
+// An Event is something that happened on a path, in order.
+type Event struct {
+	Prev    *Event
+	Kind    EventKind
+	Hit     *Hit
+	Site    *site
+	Tx      *Tx
+	Pos     Pos
+	Outcome outcome
+	Async   bool
+	Fr      *frame
+}
+
+// event appends to the path's trace when somebody wants it.
+func (w *walker) event(e *Event) {
+	if !w.in.traces {
+		return
+	}
+	n := 0
+	for p := w.st.trace; p != nil; p = p.Prev {
+		if p.Kind == e.Kind && p.Pos == e.Pos && p.Fr == w.fr {
+			if n++; n >= 1 {
+				return
+			}
+		}
+	}
+	e.Prev, e.Fr = w.st.trace, w.fr
+	w.st.trace = e
+	w.st.thash = mix(w.st.thash*31 + uint64(e.Kind)<<32 + uint64(e.Pos.Line)<<8 + uint64(e.Pos.Col) + hashString(e.Pos.File))
+}
+
+// A SinkKind says what takes a value for an id.
+type SinkKind uint8
+
+// The kinds of sinks.
+const (
+	SinkField     SinkKind = iota + 1 // a field; Name, Owner and Flags
+	SinkVar                           // a variable
+	SinkParam                         // a parameter
+	SinkReturn                        // what a function so named returns
+	SinkMapKey                        // the value of a map's key so named
+	SinkDedupSQL                      // the key in SQL on a dedup table or of a guard
+	SinkSetNX                         // a Redis key that tells repeats
+	SinkSeen                          // a set in memory
+	SinkHeader                        // a header; Name
+	SinkSetID                         // CloudEvents
+	SinkMessageID                     // watermill's NewMessage
+	SinkGuard                         // a guard known by its name
+)
+
+// A Sink is a value that ends in a place for ids.
+type Sink struct {
+	Kind  SinkKind
+	Name  string
+	Owner string
+	Flags int64
+	Pos   Pos
+	Value Taint
+	Fn    *Func
+	Known string // the value's text, when it is known
+	chain *frame
+}
+
+// sink records a value that has an origin someone may ask about.
+func (in *interp) sink(s Sink, v *Value, w *walker) {
+	t := w.deep(v)
+	if len(t.Srcs) == 0 {
+		return
+	}
+	s.Value, s.Fn, s.chain = t, w.fn, w.fr
+	for _, src := range t.Srcs {
+		k := fmt.Sprint(s.Kind, s.Name, s.Pos, src.Pos, src.Enter, src.Bit)
+		if !in.sinkKey[k] {
+			in.sinkKey[k] = true
+			in.sinks = append(in.sinks, s)
+			return
+		}
+	}
+}

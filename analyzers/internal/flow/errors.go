@@ -1,0 +1,127 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+)
+
+// sameError tells whether an error is, or wraps, another.
+func (in *interp) sameError(x, y *Value, w *walker) (eq, known bool) {
+	if x.K == VNil || y.K == VNil {
+		return x.K == y.K, x.K == VNil && (y.K == VNil || y.K == VErr) || y.K == VNil && x.K == VErr
+	}
+	if x.K != VErr || y.K != VErr {
+		return false, false
+	}
+	if y.S == errUnique && x.S == errUnique {
+		if x.Site != nil {
+			in.handled[x.Site.Key] = true
+		}
+		return true, true
+	}
+	if x.S == errAny || y.S == errAny {
+		return false, false
+	}
+	if x.S == y.S {
+		return true, true
+	}
+	if x.S == "\x01dup" {
+		return false, false // an unseen check's own error: it may be any variable
+	}
+	if strings.HasPrefix(x.S, "t|") {
+		return false, false
+	}
+	return false, true
+}
+
+// wrap is an error made of others: it is still what it wraps.
+func (w *walker) wrap(ins *Instr, args []*Value) []*Value {
+	c := ins.Call
+	var t Taint
+	var inner *Value
+	all := args
+	if n := len(args); n > 0 {
+		all = append(append([]*Value(nil), args[:n-1]...), w.variadic(args, n-1)...)
+	}
+	for _, a := range all {
+		t.Bits |= a.T.Bits
+		if a.K == VErr && inner == nil {
+			inner = a
+		}
+		if a.K == VTop && inner == nil && a.Dyn == "" && a.T.has(FromUnseen) {
+			inner = &Value{K: VErr}
+		}
+	}
+	out := &Value{K: VErr, S: siteKey(ins.Pos), T: t}
+	if inner != nil {
+		out.S, out.Site = inner.S, inner.Site
+	} else if c.Name == "Join" || c.Name == "Wrap" || c.Name == "Unwrap" || c.Name == "WithStack" || c.Name == "Cause" || c.Name == "WithMessage" || c.Name == "Wrapf" {
+		if allNil(all) {
+			return []*Value{nilVal}
+		}
+		return []*Value{taintVal(t)}
+	}
+	return []*Value{out}
+}
+
+func allNil(vs []*Value) bool {
+	for _, v := range vs {
+		if v.K != VNil && v.K != VStr {
+			return false
+		}
+	}
+	return true
+}
+
+// errAs is errors.As: a driver's error type takes a unique violation, and holds its code.
+func (w *walker) errAs(err, target *Value) []exit {
+	one := func(b bool) []exit { return []exit{{[]*Value{boolVal(b)}, w.st}} }
+	if err.K == VNil {
+		return one(false)
+	}
+	typ := ""
+	if target.O != nil && target.O.T != nil {
+		typ = target.O.T.Name
+	}
+	pkg, name := splitType(typ)
+	drv, known := know.DriverError[know.Sym{Pkg: know.Normal(pkg), Name: name}]
+	if err.K == VErr {
+		switch {
+		case known && err.S == errUnique && target.O != nil:
+			o := w.in.newObject(nil)
+			o.Local = true
+			code := &Value{K: VInt, I: drv.Num, Site: err.Site}
+			if drv.Text != "" {
+				code = &Value{K: VStr, S: drv.Text, Site: err.Site}
+			}
+			w.st.set(cell{o.id, drv.Field}, code)
+			w.st.set(cell{target.O.id, target.Path}, &Value{K: VRef, O: o, Site: err.Site})
+			return one(true)
+		case known && (err.S == errFail || err.S == errNoRows):
+			return one(false)
+		case strings.HasPrefix(err.S, "t|"):
+			return one(err.S == "t|"+typ)
+		case known:
+			return one(false)
+		}
+	}
+	no := w.st.fork()
+	return []exit{{[]*Value{taintVal(err.T)}, no}}
+}
+
+// isUnique asks a helper that tells unique violations.
+func (w *walker) isUnique(err *Value) *Value {
+	switch {
+	case err.K == VNil:
+		return vFalse
+	case err.K == VErr && err.S == errUnique:
+		if err.Site != nil {
+			w.in.handled[err.Site.Key] = true
+		}
+		return vTrue
+	case err.K == VErr && (err.S == errFail || err.S == errNoRows):
+		return vFalse
+	}
+	return taintVal(err.T)
+}

@@ -1,0 +1,698 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+)
+
+// call executes a call or go statement. It returns false when no path goes on.
+func (w *walker) call(ins *Instr) bool {
+	c := ins.Call
+	var fun *Value
+	if c.Kind == CallDynamic || c.Kind == CallInvoke {
+		fun = w.val(c.Fun)
+	}
+	args := make([]*Value, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = w.val(a)
+	}
+	for _, p := range c.KeyParams {
+		if p.Index < len(args) {
+			w.in.sink(Sink{Kind: SinkParam, Name: p.Name, Pos: ins.Pos}, args[p.Index], w)
+		}
+	}
+	if ins.Op == OpGo {
+		w.st.async++
+	}
+	exits := w.dispatch(ins, fun, args)
+	if len(exits) == 0 {
+		return false
+	}
+	for i, e := range exits {
+		if ins.Op == OpGo {
+			e.st.async--
+		}
+		v := tuple(c, e.vals)
+		if i == 0 {
+			continue
+		}
+		env := append([]*Value(nil), w.env...)
+		if ins.Dst >= 0 {
+			env[ins.Dst] = v
+		}
+		w.forks = append(w.forks, item{blk: w.blk, idx: w.idx, env: env, st: e.st})
+	}
+	w.st = exits[0].st
+	w.set(ins.Dst, tuple(c, exits[0].vals))
+	w.yielded(ins, exits[0].vals, args)
+	return true
+}
+
+// took notes that a message was taken on this path.
+func (w *walker) took() {
+	w.in.active = true
+	w.st.msg = true
+}
+
+// yielded remembers where a function takes a message out of a poll.
+func (w *walker) yielded(ins *Instr, vals, args []*Value) {
+	for _, v := range vals {
+		if v != nil && v.Msg {
+			w.took()
+		}
+	}
+	if w.fr.msgPos.IsValid() {
+		return
+	}
+	for _, v := range vals {
+		if v != nil && v.Msg {
+			for _, a := range args {
+				if a.Msg && !a.Batch {
+					return
+				}
+			}
+			w.fr.msgPos = ins.Pos
+			return
+		}
+	}
+}
+
+func tuple(c *Call, vals []*Value) *Value {
+	switch len(vals) {
+	case 0:
+		return top
+	case 1:
+		return vals[0]
+	}
+	return &Value{K: VTuple, Elems: vals}
+}
+
+// dispatch finds out what a call does and does it. Every element of the result is one way the call can come out.
+func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
+	c := ins.Call
+	switch c.Kind {
+	case CallBuiltin:
+		return w.builtin(c, args)
+	case CallStatic:
+		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
+			return w.model(ins, row, args)
+		}
+		if know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
+			return w.library(ins, args)
+		}
+		if out, ok := w.generated(ins, args); ok {
+			return out
+		}
+		if fn := w.in.prog.fn(c.Fn); fn != nil && !w.fr.calls(c.Fn) && w.fr.depth < maxDepth {
+			return w.enter(ins, fn, args, nil, nil)
+		}
+		return w.unseen(ins, c.Fn, c.Recv, c.Name, args)
+	case CallInvoke:
+		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
+			return w.model(ins, row, append([]*Value{fun}, args...))
+		}
+		return w.invoke(ins, fun, args)
+	}
+	return w.dynamic(ins, fun, args)
+}
+
+// wrapped reports whether an interface value is known to be the module's own type: then its body says what it does.
+func (w *walker) wrapped(v *Value, c *Call) bool {
+	if v.Dyn == "" {
+		return false
+	}
+	m := w.in.prog.method(v.Dyn, c.Fn)
+	return m != nil && m.Fn != "" && w.in.prog.fn(m.Fn) != nil
+}
+
+// enter runs a function that can be seen.
+func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []exit {
+	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free}
+	fr.hash = mix(w.fr.hash*1000003 + uint64(w.blk)*8191 + uint64(w.idx) + hashString(fn.ID))
+	fr.goes = ins.Op == OpGo
+	for i, a := range args {
+		if i == 0 && fn.Method {
+			continue
+		}
+		if a.Msg && i < len(fn.Params) && (fn.Params[i].T == nil || fn.Params[i].T.Msg) {
+			fr.takes = true
+		}
+	}
+	if len(args) != len(fn.Params) {
+		// A call through a value of another shape: the types did not fit, so nothing is known.
+		for len(args) < len(fn.Params) {
+			args = append(args, top)
+		}
+		args = args[:len(fn.Params)]
+	}
+	if fr.takes {
+		w.in.entered[fn.ID] = true
+		w.took()
+	}
+	exits := w.in.run(fn, args, w.st, fr)
+	for i := range exits {
+		for j, v := range exits[i].vals {
+			exits[i].vals[j] = w.lift(v, ins, fn)
+		}
+	}
+	return exits
+}
+
+// lift moves the place at which origins made in a callee entered to the call.
+func (w *walker) lift(v *Value, ins *Instr, fn *Func) *Value {
+	if v == nil || len(v.T.Srcs) == 0 {
+		return v
+	}
+	changed := false
+	srcs := make([]*Src, len(v.T.Srcs))
+	for i, s := range v.T.Srcs {
+		srcs[i] = s
+		if s.depth <= w.fr.depth {
+			continue
+		}
+		n := *s
+		n.depth = w.fr.depth
+		n.Enter, n.End, n.Fn, n.call = ins.Pos, Pos{}, w.fn.ID, nil
+		if s.Ref.IsValid() {
+			n.Enter = s.Ref
+		}
+		if n.Pkg != w.fn.Pkg {
+			n.Pkg, n.Cross = w.fn.Pkg, ins.Pos
+		}
+		srcs[i] = &n
+		changed = true
+	}
+	if !changed {
+		return v
+	}
+	c := *v
+	c.T = Taint{Bits: v.T.Bits, Srcs: srcs}
+	return &c
+}
+
+// returned checks what a function gives back under its own name.
+func (w *walker) returned(ins *Instr) {
+	if w.fn.Literal || len(w.ret) == 0 {
+		return
+	}
+	_, name := splitType(w.fn.Name)
+	if know.DedupKey(name) {
+		w.in.sink(Sink{Kind: SinkReturn, Name: name, Pos: ins.Pos}, w.ret[0], w)
+	}
+}
+
+// invoke calls a method through an interface.
+func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
+	c := ins.Call
+	if c.Guard {
+		return w.namedGuard(ins, c.Iface+"."+c.Fn, know.EitherTrue, args)
+	}
+	if recv.Dyn != "" {
+		if m := w.in.prog.method(recv.Dyn, c.Fn); m != nil {
+			if out, ok := w.callMethod(ins, recv, m, args, nil); ok {
+				return out
+			}
+		}
+		if row := w.rowOf(recv.Dyn, c.Fn); row != nil {
+			return w.model(ins, row, append([]*Value{recv}, args...))
+		}
+	}
+	var out []exit
+	for _, b := range w.in.prog.bound(recv.Slot, c.Iface, w.in.slotHint(recv)) {
+		e := b
+		if m := w.in.prog.method(e.Type, c.Fn); m != nil {
+			st := w.st.fork()
+			sub := *w
+			sub.st = st
+			if res, ok := sub.callMethod(ins, recv, m, args, e.Edge); ok {
+				out = append(out, res...)
+				continue
+			}
+		}
+		if row := w.rowOf(e.Type, c.Fn); row != nil {
+			sub := *w
+			sub.st = w.st.fork()
+			out = append(out, sub.model(ins, row, append([]*Value{recv}, args...))...)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return w.unseen(ins, c.Iface+"."+c.Fn, c.Iface, c.Fn, append([]*Value{recv}, args...))
+}
+
+func (in *interp) slotHint(v *Value) string {
+	if v.O != nil && v.O.Slot != "" {
+		return v.O.Slot
+	}
+	return ""
+}
+
+// rowOf finds what is known of a method of a library's concrete type.
+func (w *walker) rowOf(typ, method string) *know.Row {
+	pkg, name := splitType(typ)
+	return know.Lookup(know.Sym{Pkg: know.Normal(pkg), Recv: name, Name: method})
+}
+
+func (w *walker) callMethod(ins *Instr, recv *Value, m *Method, args []*Value, via *Edge) ([]exit, bool) {
+	if m.Guard {
+		return w.namedGuard(ins, m.Fn, know.EitherTrue, args), true
+	}
+	fn := w.in.prog.fn(m.Fn)
+	if fn == nil || w.fr.calls(m.Fn) || w.fr.depth >= maxDepth {
+		return nil, false
+	}
+	r := *recv
+	r.Dyn = ""
+	rv := &r
+	if m.Path != "" {
+		for _, f := range strings.Split(m.Path, ".") {
+			rv = &Value{K: VRef, O: w.objAt(rv), Path: join(w.pathAt(rv), f)}
+		}
+	}
+	return w.enterDyn(ins, fn, append([]*Value{rv}, args...), nil, via, recv.Ref), true
+}
+
+func (w *walker) objAt(v *Value) *Object {
+	if v.K == VRef {
+		return v.O
+	}
+	return w.in.objOf(v, nil)
+}
+
+func (w *walker) pathAt(v *Value) string {
+	if v.K == VRef {
+		return v.Path
+	}
+	return ""
+}
+
+// enterDyn runs a function found through a value.
+func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, ref Pos) []exit {
+	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free, dyn: true, refPos: ref}
+	fr.hash = mix(w.fr.hash*1000003 + uint64(w.blk)*8191 + uint64(w.idx) + hashString(fn.ID))
+	fr.goes = ins.Op == OpGo
+	for i, a := range args {
+		if i == 0 && fn.Method {
+			continue
+		}
+		if a.Msg && i < len(fn.Params) && (fn.Params[i].T == nil || fn.Params[i].T.Msg) {
+			fr.takes = true
+		} else if w.deep(a).has(FromPayload | FromMessage) {
+			fr.event = true
+		}
+	}
+	for len(args) < len(fn.Params) {
+		args = append(args, top)
+	}
+	args = args[:len(fn.Params)]
+	if fr.takes {
+		w.in.entered[fn.ID] = true
+		w.took()
+	}
+	exits := w.in.run(fn, args, w.st, fr)
+	for i := range exits {
+		for j, v := range exits[i].vals {
+			exits[i].vals[j] = w.lift(v, ins, fn)
+		}
+	}
+	return exits
+}
+
+// dynamic calls a function value.
+func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
+	if out, ok := w.callValue(ins, fun, args, nil); ok {
+		return out
+	}
+	var out []exit
+	for _, b := range w.in.prog.bound(fun.Slot, "", w.in.slotHint(fun)) {
+		if b.Func == "" {
+			continue
+		}
+		sub := *w
+		sub.st = w.st.fork()
+		v := &Value{K: VFunc, S: b.Func, Bound: b.Method, Ref: b.Edge.Pos}
+		if b.Method {
+			v.Elems = []*Value{{K: VTop}}
+		}
+		if res, ok := sub.callValue(ins, v, args, b.Edge); ok {
+			out = append(out, res...)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if fun.Msg || fun.T.has(FromMessage) && ins.Call.Args != nil {
+		// An iterator over messages: its argument is the loop's body.
+		if len(args) == 1 && args[0].K == VFunc {
+			return w.iterate(ins, args[0])
+		}
+	}
+	w.in.open["func "+fun.Slot] = true
+	return w.unseen(ins, "", "", "", args)
+}
+
+// iterate runs a loop body that a range-over-func statement hands to an iterator: not at all, or for one message.
+func (w *walker) iterate(ins *Instr, body *Value) []exit {
+	fn := w.in.prog.fn(body.S)
+	if fn == nil {
+		return []exit{{nil, w.st}}
+	}
+	out := []exit{{nil, w.st.fork()}}
+	args := make([]*Value, len(fn.Params))
+	for i := range args {
+		args[i] = w.paramValue(fn, i, Taint{Bits: FromMessage})
+	}
+	sub := *w
+	sub.st = w.st.fork()
+	for _, e := range sub.enterDyn(ins, fn, args, body.Elems, nil, Pos{}) {
+		out = append(out, exit{nil, e.st})
+	}
+	return out
+}
+
+// paramValue is an unknown argument.
+func (w *walker) paramValue(fn *Func, i int, t Taint) *Value {
+	return w.in.paramValue(fn, i, t)
+}
+
+// callValue calls a function value that is known.
+func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]exit, bool) {
+	if fun.K != VFunc {
+		return nil, false
+	}
+	if fun.Iface != "" {
+		iface, method, _ := strings.Cut(fun.Iface, "|")
+		c := *ins.Call
+		c.Kind, c.Iface, c.Fn = CallInvoke, iface, method
+		c.Pkg, c.Recv, c.Name = "", "", ""
+		ci := *ins
+		ci.Call = &c
+		return w.invoke(&ci, fun.Elems[0], args), true
+	}
+	if row := w.in.prog.rowOfFunc(fun.S); row != nil {
+		pkg, recv, name := w.in.prog.symOf(fun.S)
+		c := *ins.Call
+		c.Kind, c.Fn, c.Pkg, c.Recv, c.Name = CallStatic, fun.S, pkg, recv, name
+		ci := *ins
+		ci.Call = &c
+		if fun.Ref.IsValid() {
+			return w.modelRef(&ci, row, args, fun.Ref), true
+		}
+		if fun.Bound {
+			args = append([]*Value{fun.Elems[0]}, args...)
+		}
+		return w.model(&ci, row, args), true
+	}
+	fn := w.in.prog.fn(fun.S)
+	if fn == nil || w.fr.calls(fun.S) || w.fr.depth >= maxDepth {
+		if fn == nil {
+			return nil, false
+		}
+		return w.unseen(ins, fun.S, "", "", args), true
+	}
+	free := fun.Elems
+	if fun.Bound {
+		args = append([]*Value{fun.Elems[0]}, args...)
+		free = nil
+	} else if len(free) == 0 && fn.Free > 0 {
+		for i := range fn.Free {
+			free = append(free, &Value{K: VTop, Slot: slotN("V", fn.ID, i)})
+		}
+	}
+	if fn.Guard {
+		return w.namedGuard(ins, fn.ID, know.EitherTrue, args), true
+	}
+	return w.enterDyn(ins, fn, args, free, via, fun.Ref), true
+}
+
+// callback runs a function value that a callee was given, with unknown or given arguments.
+func (w *walker) callback(ins *Instr, fun *Value, args []*Value) []exit {
+	if fun.K == VFunc && fun.Iface == "" {
+		if fn := w.in.prog.fn(fun.S); fn != nil {
+			n := len(fn.Params)
+			off := 0
+			if fun.Bound {
+				off = 1
+			}
+			full := make([]*Value, 0, n)
+			for i := off; i < n; i++ {
+				if i-off < len(args) && args[i-off] != nil {
+					full = append(full, args[i-off])
+				} else {
+					full = append(full, w.paramValue(fn, i, Taint{}))
+				}
+			}
+			if out, ok := w.callValue(ins, fun, full, nil); ok {
+				return out
+			}
+		}
+	}
+	var out []exit
+	if fun.K != VFunc {
+		for _, b := range w.in.prog.bound(fun.Slot, "", w.in.slotHint(fun)) {
+			if b.Func == "" {
+				continue
+			}
+			v := &Value{K: VFunc, S: b.Func, Bound: b.Method, Ref: b.Edge.Pos}
+			if b.Method {
+				v.Elems = []*Value{{K: VTop}}
+			}
+			if fn := w.in.prog.fn(b.Func); fn != nil {
+				sub := *w
+				sub.st = w.st.fork()
+				out = append(out, sub.callback(ins, v, args)...)
+			}
+		}
+	}
+	return out
+}
+
+func (w *walker) builtin(c *Call, args []*Value) []exit {
+	ok := func(v *Value) []exit { return []exit{{[]*Value{v}, w.st}} }
+	switch c.Fn {
+	case "append":
+		if len(args) == 0 {
+			return ok(top)
+		}
+		var t Taint
+		for _, a := range args {
+			t = t.join(w.deep(a))
+		}
+		out := &Value{K: VNotNil, T: t, Slot: args[0].Slot}
+		out.Msg, out.Batch = args[0].Msg, args[0].Msg
+		if len(args) > 1 && args[1].Msg {
+			out.Msg, out.Batch = true, true
+		}
+		if t.has(FromMessage) && !out.Msg && len(args) > 1 {
+			if e := w.elements(args[1]); len(e) > 0 && e[0].Msg {
+				out.Msg, out.Batch = true, true
+			}
+		}
+		return ok(out)
+	case "len", "cap":
+		if len(args) == 1 && args[0].K == VNil {
+			return ok(&Value{K: VInt})
+		}
+		return ok(taintVal(Taint{Bits: args[0].T.Bits & FromUnseen}))
+	case "copy":
+		if len(args) == 2 && args[0].O != nil {
+			w.putInto(args[0], w.deep(args[1]))
+		}
+		return ok(top)
+	case "panic":
+		return nil
+	}
+	var t Taint
+	for _, a := range args {
+		t = t.join(a.T)
+	}
+	return ok(taintVal(t))
+}
+
+// putInto adds origins to what a reference refers to.
+func (w *walker) putInto(dst *Value, t Taint) {
+	if dst.O == nil {
+		if dst.K != VTop {
+			return
+		}
+		w.in.objOf(dst, nil)
+	}
+	c := cell{dst.O.id, join(dst.Path, "[*]")}
+	old := w.st.get(c)
+	if old == nil {
+		old = top
+	}
+	w.st.set(c, taintVal(old.T.join(t)))
+}
+
+// elements are the values of a slice that was made in sight, as for a variadic call.
+func (w *walker) elements(v *Value) []*Value {
+	if v.K != VRef || v.O == nil || !v.O.Local {
+		return nil
+	}
+	var out []*Value
+	for i := range 64 {
+		e := w.st.get(cell{v.O.id, join(v.Path, "["+itoa(i)+"]")})
+		if e == nil {
+			break
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// library is a call of a library's function about which the tables say nothing: no effect, a result made of its
+// arguments.
+func (w *walker) library(ins *Instr, args []*Value) []exit {
+	c := ins.Call
+	var t Taint
+	msg := false
+	for _, a := range args {
+		if a.Msg {
+			msg = true
+		}
+		t = t.join(w.deep(a))
+	}
+	silent := strings.Contains(c.Pkg, "log") || strings.HasPrefix(c.Pkg, "net/http")
+	if !silent {
+		for _, a := range args {
+			w.fill(a, t)
+		}
+	}
+	st := w.st
+	if !silent {
+		for _, a := range args {
+			if a.K == VFunc {
+				sub := *w
+				sub.st = st
+				if out := sub.callback(ins, a, nil); len(out) > 0 {
+					st = out[0].st
+				}
+			}
+		}
+	}
+	vals := make([]*Value, len(c.Res))
+	for i, r := range c.Res {
+		rt := t
+		if r != nil && r.Msg && !msg && yieldName(c.Name) {
+			rt.Bits |= FromMessage
+		}
+		vals[i] = w.fresh(r, rt, "")
+		if r != nil && r.Kind == KError {
+			vals[i] = taintVal(t)
+		}
+		if r != nil && r.Kind == KString && t.Bits == 0 {
+			vals[i] = top
+		}
+	}
+	return []exit{{vals, st}}
+}
+
+// fill gives a variable that was never written the origins of what a callee may have put there.
+func (w *walker) fill(a *Value, t Taint) {
+	if a.K != VRef || a.O == nil || !a.O.Local || a.Path != "" {
+		return
+	}
+	empty := true
+	w.cells(a.O, "", func(*Value) { empty = false })
+	if empty && a.fa == nil {
+		w.st.set(cell{a.O.id, "?"}, taintVal(t))
+	}
+}
+
+// unseen is a call of a function whose body is not in sight: it may answer anything. Functions it is given are
+// taken to be called once; a name that says transaction runs them in one.
+func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit {
+	c := ins.Call
+	if pol := know.GuardName(shortName(typ), name); pol != know.NoGuard && w.guardShape(c, args) {
+		return w.namedGuard(ins, id, pol, args)
+	}
+	if id != "" {
+		w.in.open[id] = true
+	}
+	var t Taint
+	for _, a := range args {
+		t = t.join(w.deep(a))
+	}
+	for _, a := range args {
+		w.fill(a, t)
+	}
+	for _, a := range args {
+		if a.K != VFunc && !(a.K == VTop && strings.HasPrefix(a.Slot, "P|") && false) {
+			continue
+		}
+		if txName(name) {
+			return w.inTx(ins, a, nil, c)
+		}
+		out := w.callback(ins, a, nil)
+		if len(out) == 0 {
+			continue
+		}
+		return w.adapt(c, out, t)
+	}
+	if c.Kind != CallStatic {
+		t.Bits |= FromUnseen
+	}
+	vals := make([]*Value, len(c.Res))
+	for i, r := range c.Res {
+		rt := t
+		if r != nil && r.Msg && !anyMsg(args) && yieldName(name) {
+			rt.Bits |= FromMessage
+		}
+		vals[i] = w.fresh(r, rt, slotN("R", c.Fn, i))
+		if c.Kind != CallStatic {
+			vals[i].Slot = ""
+		}
+	}
+	return []exit{{vals, w.st}}
+}
+
+func anyMsg(args []*Value) bool {
+	for _, a := range args {
+		if a.Msg {
+			return true
+		}
+	}
+	return false
+}
+
+// adapt turns what a callback gave into what its caller gives: an error passes through, the rest is unknown.
+func (w *walker) adapt(c *Call, out []exit, t Taint) []exit {
+	res := make([]exit, 0, len(out))
+	for _, e := range out {
+		vals := make([]*Value, len(c.Res))
+		var errv *Value
+		if n := len(e.vals); n > 0 {
+			errv = e.vals[n-1]
+		}
+		for i, r := range c.Res {
+			switch {
+			case r != nil && r.Kind == KError && errv != nil && (errv.K == VErr || errv.K == VNil || errv.K == VTop):
+				vals[i] = errv
+			case i < len(e.vals) && len(e.vals) == len(c.Res):
+				vals[i] = e.vals[i]
+			default:
+				vals[i] = taintVal(t)
+			}
+		}
+		res = append(res, exit{vals, e.st})
+	}
+	return res
+}
+
+func txName(name string) bool {
+	for _, word := range know.Words(name) {
+		switch word {
+		case "tx", "transaction", "transact", "transactional", "transactionally", "atomic", "atomically", "uow", "txn":
+			return true
+		}
+	}
+	return false
+}
+
+func shortName(typ string) string {
+	_, s := splitType(typ)
+	return s
+}

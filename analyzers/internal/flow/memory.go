@@ -1,0 +1,167 @@
+package flow
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func sortStrings(s []string) { sort.Strings(s) }
+
+func slotN(kind, fn string, i int) string { return kind + "|" + fn + "|" + strconv.Itoa(i) }
+
+// mapKey is the place of a map's element.
+func mapKey(k *Value) string {
+	switch {
+	case k.K == VStr && !hasHole(k.S) && !strings.ContainsAny(k.S, ".{}"):
+		return "{" + k.S + "}"
+	case k.K == VInt:
+		return "{" + strconv.FormatInt(k.I, 10) + "}"
+	}
+	return "[*]"
+}
+
+// lookup reads a map. A set that outlives the call and is asked for something of the message is a check that does
+// not survive a restart.
+func (w *walker) lookup(ins *Instr) {
+	m, k := w.val(ins.A), w.val(ins.B)
+	kt := w.deep(k)
+	pair := func(v, ok *Value) {
+		if ins.N == 1 {
+			w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, ok}})
+		} else {
+			w.set(ins.Dst, v)
+		}
+	}
+	if m.K == VRef && m.O != nil && m.O.Local {
+		if v := w.st.get(cell{m.O.id, join(m.Path, mapKey(k))}); v != nil {
+			pair(v, vTrue)
+			return
+		}
+		if v := w.st.get(cell{m.O.id, join(m.Path, "[*]")}); v != nil {
+			pair(v, top)
+			return
+		}
+	}
+	lives := m.K != VRef || m.O == nil || !m.O.Local
+	if lives && fromEvent(kt) && !kt.has(FromPlace) && seenSet(ins) {
+		w.in.memory = true
+		w.in.sink(Sink{Kind: SinkSeen, Name: lastPart(slotName(m)), Pos: ins.Pos}, k, w)
+		s := &site{Pos: ins.Pos, Desc: "a set in memory", Store: "memory"}
+		dup := w.check(s) == outDup
+		pair(boolVal(dup), boolVal(dup))
+		return
+	}
+	t := w.deep(m)
+	slot := m.Slot
+	if slot == "" && m.O != nil {
+		slot = m.O.Slot
+		if slot == "" && m.fa != nil {
+			slot = w.slotOf(m)
+		}
+	}
+	v := &Value{K: VTop, T: t, Slot: slot}
+	if t.has(FromMessage) {
+		v.Msg, v.Batch = true, true
+	}
+	pair(v, top)
+}
+
+// seenSet reports whether a map's elements only say that a key was there.
+func seenSet(ins *Instr) bool { return ins.S2 == "set" }
+
+func (w *walker) mapUpdate(ins *Instr) {
+	m, k, v := w.val(ins.A), w.val(ins.B), w.val(ins.Args[0])
+	if k.K == VStr {
+		w.nameSink(k.S, v, ins)
+	}
+	if m.O == nil {
+		if m.K != VTop {
+			return
+		}
+		w.in.objOf(m, nil)
+	}
+	w.st.set(cell{m.O.id, join(w.pathAt(m), mapKey(k))}, v)
+}
+
+// nameSink is a value that gets a name in a map, a JSON object or a header.
+func (w *walker) nameSink(name string, v *Value, ins *Instr) {
+	w.in.sink(Sink{Kind: SinkMapKey, Name: name, Pos: ins.Pos, Known: name}, v, w)
+}
+
+// recv takes a value out of a channel.
+func (w *walker) recv(ins *Instr) {
+	ch := w.val(ins.A)
+	v := &Value{K: VTop, T: Taint{Bits: ch.T.Bits &^ FromMessage}, Slot: ch.Slot}
+	if ins.T != nil && ins.T.Msg && !ch.Prod && !w.reports(ch, ins.T) {
+		v = w.fresh(&Type{Msg: true}, Taint{Bits: FromMessage}, "")
+		v.O = w.in.object(w.fr, ins, 8, nil)
+		v.O.Taint = Taint{Bits: FromMessage}
+		w.took()
+		if !w.fr.msgPos.IsValid() {
+			w.fr.msgPos = ins.Pos
+		}
+		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
+	} else if ch.O != nil {
+		if x := w.st.get(cell{ch.O.id, join(w.pathAt(ch), "[*]")}); x != nil {
+			v = x
+		}
+	}
+	if ins.N == 1 {
+		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, top}})
+		return
+	}
+	w.set(ins.Dst, v)
+}
+
+// reports tells a channel of delivery reports, made in place and handed to a producer, from one of consumed messages.
+func (w *walker) reports(ch *Value, t *Type) bool {
+	return ch.K == VRef && ch.O != nil && ch.O.Local && ch.O.T != nil && ch.O.T.Kind == KChan && w.st.get(cell{ch.O.id, "{sent}"}) == nil && ch.O.T.Ptr == false && strings.HasSuffix(w.fn.Pkg, "producer")
+}
+
+func (w *walker) send(ch, v *Value, ins *Instr) {
+	if ch.O != nil {
+		w.st.set(cell{ch.O.id, "{sent}"}, vTrue)
+		c := cell{ch.O.id, join(w.pathAt(ch), "[*]")}
+		if w.st.get(c) == nil {
+			w.st.set(c, v)
+		}
+	}
+	if v.Msg {
+		w.in.sends["msg"] = true
+		return
+	}
+	if strings.HasSuffix(ch.Slot, "|Input") || ins.T != nil && strings.HasSuffix(ins.T.Name, "ProducerMessage") {
+		return
+	}
+}
+
+// selects chooses among channels.
+func (w *walker) selects(ins *Instr) {
+	vals := []*Value{top, top}
+	for i := 0; i+1 < len(ins.Args); i += 2 {
+		ch := w.val(ins.Args[i])
+		if ins.Args[i+1] != ^int32(1<<30) {
+			w.send(ch, w.val(ins.Args[i+1]), ins)
+			continue
+		}
+		v := &Value{K: VTop, Slot: ch.Slot}
+		if ins.T != nil && ins.T.Msg && (ch.T.has(FromMessage) || ch.Msg || w.chanOfMessages(ch, ins)) {
+			v = w.fresh(&Type{Msg: true}, Taint{Bits: FromMessage}, "")
+			v.O = w.in.object(w.fr, ins, 8+i, nil)
+			v.O.Taint = Taint{Bits: FromMessage}
+			if !w.fr.msgPos.IsValid() {
+				w.fr.msgPos = ins.Pos
+			}
+		}
+		vals = append(vals, v)
+	}
+	w.set(ins.Dst, &Value{K: VTuple, Elems: vals})
+}
+
+// chanOfMessages: which channel of a select yields messages is told by the element's type, kept at lowering.
+func (w *walker) chanOfMessages(ch *Value, ins *Instr) bool {
+	return true
+}

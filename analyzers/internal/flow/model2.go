@@ -1,0 +1,448 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
+
+// model2 goes on where model ends: stores, the outside world, ids and values.
+func (w *walker) model2(ins *Instr, row *know.Row, full []*Value, recv *Value, args []*Value) []exit {
+	c := ins.Call
+	one := func(vs ...*Value) []exit { return []exit{{vs, w.st}} }
+	switch row.Kind {
+	case know.GormCreate, know.GormSave, know.GormUpdate, know.GormDelete, know.GormFind, know.GormCount, know.GormChain,
+		know.GormExec, know.GormFirstOrCreate:
+		return w.gorm(ins, row, recv, args)
+	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildStep, know.BuildRun:
+		return w.build(ins, row, recv, args)
+	case know.BuildExpr:
+		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})
+	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,
+		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript:
+		return w.redis(ins, row, recv, args)
+	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount:
+		return w.mongo(ins, row, recv, args)
+
+	case know.HTTPNew:
+		o := w.in.object(w.fr, ins, 5, nil)
+		w.st.clear(o, "")
+		o.Name = "http.Request"
+		w.st.set(cell{o.id, "{method}"}, at(args, row.Arg))
+		w.st.set(cell{o.id, "{url}"}, at(args, row.Arg2))
+		return one(fit(c, &Value{K: VRef, O: o}, nilVal)...)
+	case know.HTTPHeader:
+		name, val := at(args, row.Arg), at(args, row.Arg2)
+		w.in.sink(Sink{Kind: SinkHeader, Name: name.S, Pos: c.At, Known: name.S}, val, w)
+		if len(c.Res) > 0 {
+			return one(recv)
+		}
+		return one()
+	case know.HTTPSend:
+		return w.httpSend(ins, at(args, row.Arg))
+	case know.HTTPPost, know.RestSend:
+		w.effect(ins, EffHTTP, "HTTP "+strings.ToUpper(c.Name)+" "+shown(at(args, row.Arg)), nil)
+		return w.quiet(ins)
+	case know.HTTPGet:
+		return w.library(ins, full)
+	case know.RestStep:
+		if recv != nil {
+			return one(recv)
+		}
+		return w.library(ins, full)
+	case know.GRPCInvoke:
+		w.grpc(ins, at(args, row.Arg))
+		return w.quiet(ins)
+	case know.Mail:
+		w.effect(ins, EffMail, "mail by "+c.Recv+dot(c.Recv)+c.Name, nil)
+		return w.quiet(ins)
+	case know.FileWrite:
+		if !strings.Contains(w.fn.Name, "log") {
+			w.effect(ins, EffFile, "write to a file by "+c.Recv+dot(c.Recv)+c.Name, nil)
+		}
+		return w.quiet(ins)
+	case know.ESWrite, know.KeyStore:
+		w.naturally(ins, EffOther, "write by "+c.Recv+dot(c.Recv)+c.Name, "", nil)
+		return w.quiet(ins)
+	case know.OtherWrite:
+		w.effect(ins, EffOther, c.Recv+dot(c.Recv)+c.Name, nil)
+		return w.quiet(ins)
+
+	case know.V4, know.V7, know.NameID, know.IDText, know.FreshValue, know.EventIDSink, know.HeaderRead, know.NewMessage:
+		return w.ids(ins, row, full, recv, args)
+	}
+	return w.values(ins, row, full, recv, args)
+}
+
+func dot(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "."
+}
+
+// shown is a text for a reader.
+func shown(v *Value) string {
+	if v.K != VStr {
+		return ""
+	}
+	return strings.ReplaceAll(v.S, string(rune(sqltext.Hole)), "…")
+}
+
+func (w *walker) httpSend(ins *Instr, req *Value) []exit {
+	method, url := "", ""
+	if req.O != nil {
+		if m := w.st.get(cell{req.O.id, "{method}"}); m != nil && m.K == VStr {
+			method = m.S
+		}
+		if m := w.find(req.O, join(w.pathAt(req), "Method"), nil, 0); m != nil && m.K == VStr {
+			method = m.S
+		}
+		if u := w.st.get(cell{req.O.id, "{url}"}); u != nil {
+			url = shown(u)
+		}
+	}
+	switch method {
+	case "GET", "HEAD", "OPTIONS", "":
+		// A request made elsewhere, by a method that is not seen, is not taken for a change.
+	default:
+		w.effect(ins, EffHTTP, "HTTP "+method+" "+url, nil)
+	}
+	return w.quiet(ins)
+}
+
+// generated recognises the method of a generated gRPC client: it calls Invoke on a connection.
+func (w *walker) generated(ins *Instr, args []*Value) ([]exit, bool) { return nil, false }
+
+func (w *walker) grpc(ins *Instr, method *Value) {
+	name := shown(method)
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		for _, p := range [...]string{"Get", "List", "Find", "Search", "Query", "Read", "Check", "Lookup", "Describe", "Validate", "Verify", "Count", "Exists", "Fetch", "Has", "Is", "Ping", "Watch", "Stream", "Batch" + "Get"} {
+			if strings.HasPrefix(name[i+1:], p) {
+				return
+			}
+		}
+	}
+	w.effect(ins, EffGRPC, "gRPC "+name, nil)
+}
+
+// ids are the functions that make, print and take ids.
+func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args []*Value) []exit {
+	c := ins.Call
+	one := func(vs ...*Value) []exit { return []exit{{vs, w.st}} }
+	made := func(bit Bits) Taint {
+		return Taint{Bits: bit | FromFresh, Srcs: []*Src{{Bit: bit, Pos: ins.Pos, Enter: ins.Pos, Cross: ins.Pos, End: c.End, Pkg: w.fn.Pkg, Fn: w.fn.ID,
+			What: baseName(c.Pkg) + "." + c.Name, depth: w.fr.depth, call: c}}}
+	}
+	switch row.Kind {
+	case know.V4:
+		return one(fit(c, &Value{K: VNotNil, T: made(FromV4)}, nilVal)...)
+	case know.V7:
+		return one(fit(c, &Value{K: VNotNil, T: Taint{Bits: FromFresh}}, nilVal)...)
+	case know.FreshValue:
+		return one(fit(c, &Value{K: VNotNil, T: Taint{Bits: FromFresh}}, nilVal)...)
+	case know.NameID:
+		var t Taint
+		for _, a := range args {
+			t = t.join(w.deep(a))
+		}
+		return one(fit(c, &Value{K: VNotNil, T: t}, nilVal)...)
+	case know.IDText:
+		v := recv
+		if row.Arg >= 0 {
+			v = at(args, row.Arg)
+		}
+		if v == nil {
+			v = top
+		}
+		out := *v
+		if out.K == VTuple && len(out.Elems) > 0 {
+			out = *out.Elems[0]
+		}
+		return one(fit(c, &out, nilVal)...)
+	case know.EventIDSink:
+		w.in.sink(Sink{Kind: SinkSetID, Name: c.Recv + dot(c.Recv) + c.Name, Pos: c.At}, at(args, row.Arg), w)
+		return w.quiet(ins)
+	case know.HeaderRead:
+		name := at(args, row.Arg)
+		t := Taint{Bits: FromHeader, Srcs: []*Src{{Bit: FromHeader, Pos: ins.Pos, Enter: ins.Pos, Cross: ins.Pos, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: name.S, depth: w.fr.depth}}}
+		return one(taintVal(t))
+	case know.NewMessage:
+		w.in.sink(Sink{Kind: SinkMessageID, Name: "message.NewMessage", Pos: c.At}, at(args, row.Arg), w)
+		o := w.in.object(w.fr, ins, 6, nil)
+		o.Local = true
+		w.st.clear(o, "")
+		w.st.set(cell{o.id, "UUID"}, at(args, row.Arg))
+		w.st.set(cell{o.id, "Payload"}, at(args, row.Arg2))
+		return one(&Value{K: VRef, O: o})
+	}
+	return w.library(ins, full)
+}
+
+func baseName(pkg string) string {
+	if i := strings.LastIndexByte(pkg, '/'); i >= 0 {
+		pkg = pkg[i+1:]
+	}
+	return strings.TrimPrefix(strings.TrimSuffix(pkg, ".uuid"), "go-")
+}
+
+// values are the functions of the standard library and its like that carry values about.
+func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, args []*Value) []exit {
+	c := ins.Call
+	one := func(vs ...*Value) []exit { return []exit{{vs, w.st}} }
+	switch row.Kind {
+	case know.ErrIs:
+		eq, known := w.in.sameError(at(args, row.Arg), at(args, row.Arg2), w)
+		if known {
+			return one(boolVal(eq))
+		}
+		return one(taintVal(at(args, row.Arg).T))
+	case know.ErrAs:
+		return w.errAs(at(args, row.Arg), at(args, row.Arg2))
+	case know.ErrNew:
+		return one(&Value{K: VErr, S: siteKey(ins.Pos)})
+	case know.ErrWrap:
+		return one(w.wrap(ins, args)...)
+	case know.IsDuplicate:
+		return one(w.isUnique(at(args, row.Arg)))
+	case know.Sprintf:
+		return one(w.sprintf(at(args, row.Arg), w.variadic(args, row.Arg2)))
+	case know.Sprint:
+		var t Taint
+		for _, a := range args {
+			t = t.join(w.deep(a))
+		}
+		return one(taintVal(t))
+	case know.StringFn:
+		return one(w.stringFn(c.Name, at(args, row.Arg), at(args, row.Arg2)))
+	case know.Decode:
+		src := recv
+		if row.Arg >= 0 {
+			src = at(args, row.Arg)
+		}
+		t := w.deep(src)
+		if t.has(FromMessage) {
+			t.Bits = t.Bits&^FromMessage | FromPayload
+		}
+		w.fillAll(w.target(at(args, row.Arg2)), t)
+		return w.quiet(ins)
+	case know.DecodeRet:
+		t := w.deep(at(args, row.Arg))
+		return one(fit(c, &Value{K: VNotNil, T: t}, nilVal)...)
+	case know.PutBytes:
+		dst := recv
+		if row.Arg >= 0 {
+			dst = at(args, row.Arg)
+		}
+		if dst != nil {
+			w.putInto(dst, w.deep(at(args, row.Arg2)))
+		}
+		return w.quiet(ins)
+	case know.CtxWith:
+		o := w.in.object(w.fr, ins, 7, nil)
+		var up *ctxNode
+		if a := at(args, 0); a.O != nil {
+			up = a.O.Ctx
+			o.Tx = a.O.Tx
+		}
+		o.Ctx = &ctxNode{up, at(args, row.Arg), at(args, row.Arg2)}
+		return one(&Value{K: VRef, O: o})
+	case know.CtxValue:
+		return one(w.ctxValue(recv, at(args, row.Arg)))
+	case know.Wait:
+		w.event(&Event{Kind: EvWait, Pos: c.At})
+		return w.quiet(ins)
+	case know.GoFunc, know.CallFunc:
+		return w.runs(ins, row, args)
+	case know.Silent:
+		return w.silent(ins, full)
+	}
+	return w.library(ins, full)
+}
+
+// runs is a call that runs a function it is given, now or in another goroutine.
+func (w *walker) runs(ins *Instr, row *know.Row, args []*Value) []exit {
+	fun := at(args, row.Arg)
+	if row.Arg < 0 {
+		for _, a := range args {
+			if a.K == VFunc {
+				fun = a
+			}
+		}
+	}
+	if row.Kind == know.GoFunc {
+		w.st.async++
+	}
+	out := w.callback(ins, fun, nil)
+	if row.Kind == know.GoFunc {
+		res := make([]exit, 0, len(out)+1)
+		for _, e := range out {
+			e.st.async--
+			sub := *w
+			sub.st = e.st
+			res = append(res, sub.quiet(ins)...)
+		}
+		if len(res) == 0 {
+			w.st.async = max(0, w.st.async-1)
+			return w.quiet(ins)
+		}
+		return res
+	}
+	if len(out) == 0 {
+		return w.quiet(ins)
+	}
+	return w.adapt(ins.Call, out, Taint{})
+}
+
+// silent is a call that does nothing to the world; a message that goes in may come out.
+func (w *walker) silent(ins *Instr, full []*Value) []exit {
+	var t Taint
+	msg := false
+	for _, a := range full {
+		t = t.join(w.deep(a))
+		msg = msg || a.Msg
+	}
+	vals := make([]*Value, len(ins.Call.Res))
+	yields := false
+	for i, r := range ins.Call.Res {
+		vals[i] = top
+		if r == nil {
+			continue
+		}
+		if r.Msg {
+			rt := Taint{Bits: FromMessage}
+			vals[i] = w.fresh(r, rt, "")
+			o := w.in.object(w.fr, ins, 4+i, r)
+			o.Taint = rt
+			vals[i].O = o
+			yields = true
+		} else if r.Kind == KError {
+			vals[i] = nilVal
+			if len(ins.Call.Res) > 1 && yields {
+				vals[i] = top
+			}
+		} else {
+			vals[i] = taintVal(t)
+		}
+	}
+	if yields && !msg {
+		w.event(&Event{Kind: EvPoll, Pos: ins.Call.At})
+	}
+	return []exit{{vals, w.st}}
+}
+
+// target is what a pointer handed to a decoder points to.
+func (w *walker) target(v *Value) *Value {
+	if v.K == VRef && v.O != nil {
+		// A pointer to a pointer: the decoder follows it.
+		if x := w.st.get(cell{v.O.id, v.Path}); x != nil && x.K == VRef && x.O != nil && x.O != v.O && v.O.T != nil && v.O.T.Ptr {
+			return x
+		}
+	}
+	return v
+}
+
+func (w *walker) ctxValue(ctx, key *Value) *Value {
+	if ctx == nil || ctx.O == nil {
+		return top
+	}
+	for n := ctx.O.Ctx; n != nil; n = n.up {
+		if sameKey(n.key, key) {
+			return n.val
+		}
+	}
+	if ctx.O.Tx != nil {
+		o := w.in.newObject(nil)
+		o.Tx = ctx.O.Tx
+		return &Value{K: VRef, O: o}
+	}
+	return top
+}
+
+func sameKey(a, b *Value) bool {
+	if a.Dyn != "" || b.Dyn != "" {
+		if a.Dyn != b.Dyn {
+			return false
+		}
+	}
+	if a.K == VStr && b.K == VStr {
+		return a.S == b.S
+	}
+	if a.K == VInt && b.K == VInt {
+		return a.I == b.I
+	}
+	if a.O != nil && b.O != nil && a.O.Name != "" {
+		return a.O.Name == b.O.Name
+	}
+	return a.Dyn != ""
+}
+
+// sprintf formats with what is known of the arguments.
+func (w *walker) sprintf(format *Value, args []*Value) *Value {
+	t := w.deep(format)
+	for _, a := range args {
+		t = t.join(w.deep(a))
+	}
+	if format.K != VStr {
+		return taintVal(t)
+	}
+	f := format.S
+	var b strings.Builder
+	n := 0
+	for i := 0; i < len(f); i++ {
+		if f[i] != '%' || i+1 >= len(f) {
+			b.WriteByte(f[i])
+			continue
+		}
+		j := i + 1
+		for j < len(f) && strings.IndexByte("+-# 0123456789.[]*", f[j]) >= 0 {
+			j++
+		}
+		if j >= len(f) {
+			break
+		}
+		if f[j] == '%' {
+			b.WriteByte('%')
+		} else {
+			b.WriteString(text(at(args, n)))
+			n++
+		}
+		i = j
+	}
+	return strVal(b.String(), t)
+}
+
+func (w *walker) stringFn(name string, s, sub *Value) *Value {
+	if s.K == VStr && sub.K == VStr && !hasHole(s.S) && !hasHole(sub.S) {
+		switch name {
+		case "Contains":
+			return boolVal(strings.Contains(s.S, sub.S))
+		case "HasPrefix":
+			return boolVal(strings.HasPrefix(s.S, sub.S))
+		case "HasSuffix":
+			return boolVal(strings.HasSuffix(s.S, sub.S))
+		case "EqualFold":
+			return boolVal(strings.EqualFold(s.S, sub.S))
+		}
+	}
+	if s.Site != nil && sub.K == VStr && saysDuplicate(sub.S) {
+		// The text of an error is asked whether it speaks of a duplicate.
+		if s.Path == "error:"+errUnique {
+			w.in.handled[s.Site.Key] = true
+			return vTrue
+		}
+		return vFalse
+	}
+	return taintVal(s.T)
+}
+
+func saysDuplicate(s string) bool {
+	f := strings.ToLower(s)
+	for _, x := range [...]string{"duplicate", "unique", "23505", "1062", "already exists"} {
+		if strings.Contains(f, x) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package flow
+
+import (
+	"sort"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/rule"
+)
+
+// KeyName reports whether a name means a dedup, idempotency or event id.
+func KeyName(s string) bool { return know.DedupKey(s) }
+
+// EventIDName reports whether a name means an event's or message's id.
+func EventIDName(s string) bool { return know.EventID(s) }
+
+// Closed are the findings that this package decides by itself, and those that stand at its bindings.
+func (r *Result) Closed(find func(*Program, []*Verdict) []rule.Finding) []rule.Finding {
+	return find(r.Prog, closed(r.Prog, r.Verdicts()))
+}
+
+// closed leaves out what depends on callees that another package may show.
+func closed(p *Program, vs []*Verdict) []*Verdict {
+	out := make([]*Verdict, 0, len(vs))
+	for _, v := range vs {
+		c := *v
+		c.Unguarded = nil
+		for _, u := range v.Unguarded {
+			if !u.Cond {
+				c.Unguarded = append(c.Unguarded, u)
+			}
+		}
+		out = append(out, &c)
+	}
+	return out
+}
+
+// Random finds where random UUIDs made or handed over in the package end.
+func (r *Result) Random() []Sink { return r.Prog.Random(r.Prog.ownPkgs) }
+
+// Random runs the functions of the packages that make random UUIDs, and those that call functions which return one.
+func (p *Program) Random(pkgs map[string]bool) []Sink {
+	var ids []string
+	for id, f := range p.funcs {
+		if pkgs[f.Pkg] && !f.Test && !f.Gen {
+			ids = append(ids, id)
+		}
+	}
+	sort.Strings(ids)
+	makers := p.v4Makers()
+	var out []Sink
+	for _, id := range ids {
+		f := p.funcs[id]
+		if !p.callsAny(f, makers) || f.Literal && p.insideRun(f, makers) {
+			continue
+		}
+		in := newInterp(p, World{})
+		in.limit = 60_000
+		in.execute(Root{Fn: f, Kind: RootParam})
+		out = append(out, in.sinks...)
+	}
+	sort.SliceStable(out, func(i, j int) bool { return less(out[i].Pos, out[j].Pos) })
+	return out
+}
+
+// insideRun reports whether running the function around a literal runs the literal, too.
+func (p *Program) insideRun(f *Func, makers map[string]bool) bool { return false }
+
+// v4Makers are the functions that return a random UUID, directly or through others.
+func (p *Program) v4Makers() map[string]bool {
+	makers := make(map[string]bool)
+	var ids []string
+	for id := range p.funcs {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	tried := make(map[string]bool)
+	for range 4 {
+		grew := false
+		for _, id := range ids {
+			f := p.funcs[id]
+			if makers[id] || tried[id] || f.Test || !p.callsAny(f, makers) {
+				continue
+			}
+			tried[id] = true
+			in := newInterp(p, World{})
+			in.limit = 20_000
+			in.onEnd = func(st *state, vals []*Value) {
+				for _, v := range vals {
+					if v != nil && v.T.has(FromV4) {
+						makers[id] = true
+					}
+				}
+			}
+			in.execute(Root{Fn: f, Kind: RootParam})
+			if makers[id] {
+				grew = true
+			}
+		}
+		if !grew {
+			break
+		}
+		for id := range tried {
+			if !makers[id] {
+				delete(tried, id)
+			}
+		}
+	}
+	return makers
+}
+
+// callsAny reports whether a function makes a random UUID, mentions a maker, or calls through a value that holds one.
+func (p *Program) callsAny(f *Func, makers map[string]bool) bool {
+	for _, c := range f.Consts {
+		if c.Kind == CFunc && (makers[c.S] || p.isV4(c.S)) {
+			return true
+		}
+	}
+	for bi := range f.Blocks {
+		for ii := range f.Blocks[bi].Instrs {
+			in := &f.Blocks[bi].Instrs[ii]
+			c := in.Call
+			if c == nil {
+				continue
+			}
+			switch c.Kind {
+			case CallStatic:
+				if makers[c.Fn] || p.isV4Call(c) {
+					return true
+				}
+			case CallDynamic:
+				if p.holdsMaker(f, c.Fun, makers) {
+					return true
+				}
+			case CallInvoke:
+				for _, b := range p.sources("N|" + c.Iface) {
+					if m := p.method(b.Type, c.Fn); m != nil && makers[m.Fn] {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (p *Program) isV4Call(c *Call) bool {
+	row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+	return row != nil && row.Kind == know.V4
+}
+
+func (p *Program) isV4(id string) bool {
+	row := p.rowOfFunc(id)
+	return row != nil && row.Kind == know.V4
+}
+
+// holdsMaker reports whether the value called may hold a maker: a package variable, a field, a parameter.
+func (p *Program) holdsMaker(f *Func, v int32, makers map[string]bool) bool {
+	f.prepare()
+	slot := ""
+	if v < 0 {
+		if i := int(^v); i < len(f.Consts) && f.Consts[i].Kind == CGlobal {
+			slot = "G|" + f.Consts[i].S
+		}
+	} else if d := f.def(v); d != nil {
+		switch d.Op {
+		case OpLoad:
+			if d.A < 0 {
+				if i := int(^d.A); i < len(f.Consts) {
+					slot = "G|" + f.Consts[i].S
+				}
+			} else if a := f.def(d.A); a != nil && a.Op == OpFieldAddr {
+				slot = "F|" + a.S2 + "|" + a.S
+			}
+		case OpField:
+			slot = "F|" + d.S2 + "|" + d.S
+		}
+	} else if int(v) < len(f.Params) {
+		slot = slotN("P", f.ID, int(v))
+	}
+	if slot == "" {
+		return false
+	}
+	for _, b := range p.sources(slot) {
+		if b.Func != "" && (makers[b.Func] || p.isV4(b.Func)) {
+			return true
+		}
+	}
+	return false
+}
+
+// FixV7 is the change of a maker's call to the same library's version 7, where the library has one.
+func (s *Src) FixV7() (rule.Fix, bool) {
+	if s.call == nil || !s.End.IsValid() || s.Ref.IsValid() {
+		return rule.Fix{}, false
+	}
+	return v7Fix(s)
+}

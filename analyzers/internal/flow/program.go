@@ -1,0 +1,524 @@
+package flow
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
+
+// A Program is every function in sight.
+type Program struct {
+	Strict  bool            // naturally idempotent writes count
+	Tables  []string        // further dedup tables, from the configuration
+	Entered map[string]bool // functions that a judged root hands its message to
+
+	funcs   map[string]*Func
+	methods map[string]map[string]*Method
+	edges   map[string][]*Edge
+	globals map[string]*Global
+	ifaces  map[string]map[string]bool // interface methods marked as guards
+	units   []*Unit
+	own     map[*Edge]bool
+	ownPkgs map[string]bool
+	sql     map[string][]sqltext.Statement
+	bcache  map[string][]binding
+	callers map[string]bool
+	lits    map[string][]string
+	tnames  map[string]string
+}
+
+// NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
+func NewProgram(units []*Unit, own map[string]bool) *Program {
+	p := &Program{funcs: make(map[string]*Func), methods: make(map[string]map[string]*Method), edges: make(map[string][]*Edge),
+		globals: make(map[string]*Global), own: make(map[*Edge]bool), ownPkgs: own, sql: make(map[string][]sqltext.Statement),
+		bcache: make(map[string][]binding), callers: make(map[string]bool), lits: make(map[string][]string), tnames: make(map[string]string)}
+	seen := make(map[string]*Unit)
+	for _, u := range units {
+		old := seen[u.Path]
+		if old != nil && (own[u.Path] || len(u.Funcs) <= len(old.Funcs)) {
+			p.merge(u)
+			continue
+		}
+		seen[u.Path] = u
+		p.units = append(p.units, u)
+		p.add(u)
+	}
+	sort.Slice(p.units, func(i, j int) bool { return p.units[i].Path < p.units[j].Path })
+	return p
+}
+
+// merge adds the functions of a further, partial copy of a unit.
+func (p *Program) merge(u *Unit) {
+	for _, f := range u.Funcs {
+		if p.funcs[f.ID] == nil {
+			p.addFunc(f)
+		}
+	}
+}
+
+func (p *Program) addFunc(f *Func) {
+	p.funcs[f.ID] = f
+	if f.Parent != "" {
+		p.lits[f.Parent] = append(p.lits[f.Parent], f.ID)
+	}
+	for i := range f.Blocks {
+		for j := range f.Blocks[i].Instrs {
+			if c := f.Blocks[i].Instrs[j].Call; c != nil && c.Kind == CallStatic {
+				p.callers[c.Fn] = true
+			}
+		}
+	}
+}
+
+func (p *Program) add(u *Unit) {
+	for _, f := range u.Funcs {
+		if p.funcs[f.ID] == nil {
+			p.addFunc(f)
+		}
+	}
+	for i := range u.Types {
+		t := &u.Types[i]
+		m := p.methods[t.Name]
+		if m == nil {
+			m = make(map[string]*Method)
+			p.methods[t.Name] = m
+		}
+		for j := range t.Methods {
+			if m[t.Methods[j].Name] == nil {
+				m[t.Methods[j].Name] = &t.Methods[j]
+			}
+		}
+	}
+	for i := range u.Edges {
+		e := &u.Edges[i]
+		p.edges[e.Dst] = append(p.edges[e.Dst], e)
+		if p.ownPkgs[u.Path] {
+			p.own[e] = true
+		}
+		switch e.Src[0] {
+		case 'f', 'm':
+			p.callers[e.Src[2:]] = true
+		}
+	}
+	for i := range u.Globals {
+		g := &u.Globals[i]
+		if p.globals[g.Name] == nil {
+			p.globals[g.Name] = g
+		}
+	}
+}
+
+func (p *Program) fn(id string) *Func { return p.funcs[id] }
+
+func (p *Program) method(typ, name string) *Method { return p.methods[typ][name] }
+
+func (p *Program) parse(text string) []sqltext.Statement {
+	if s, ok := p.sql[text]; ok {
+		return s
+	}
+	s := sqltext.Parse(text)
+	p.sql[text] = s
+	return s
+}
+
+func (p *Program) dedupTable(name string) bool {
+	return name != "" && sqltext.IsDedupName(name, p.Tables...)
+}
+
+// std reports whether a function is the standard library's.
+func (p *Program) std(id, pkg string) bool {
+	if pkg == "" {
+		return false
+	}
+	first, _, _ := strings.Cut(pkg, "/")
+	return !strings.Contains(first, ".") && p.funcs[id] == nil && first != "command-line-arguments" && stdRoot(first)
+}
+
+func stdRoot(s string) bool {
+	switch s {
+	case "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding",
+		"errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "io", "iter", "log", "maps", "math", "mime", "net", "os",
+		"path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing",
+		"text", "time", "unicode", "unique", "unsafe", "weak", "internal":
+		return true
+	}
+	return false
+}
+
+// globalValue is what a package variable holds.
+func (p *Program) globalValue(name string) *Value {
+	pkg, v := splitType(name)
+	sym := know.Sym{Pkg: know.Normal(pkg), Name: v}
+	switch {
+	case know.NoRows[sym]:
+		return errVal(errNoRows, Taint{})
+	case know.UniqueViolation[sym]:
+		return errVal(errUnique, Taint{})
+	}
+	g := p.globals[name]
+	if g == nil {
+		return nil
+	}
+	switch {
+	case g.Err:
+		return errVal("G|"+name, Taint{})
+	case g.C.Kind == CString:
+		return strVal(g.C.S, Taint{})
+	case g.C.Kind == CInt:
+		return &Value{K: VInt, I: g.C.I}
+	case g.C.Kind == CFunc:
+		return &Value{K: VFunc, S: g.C.S}
+	}
+	return nil
+}
+
+// symOf splits a function's id for look-ups in know.
+func (p *Program) symOf(id string) (pkg, recv, name string) {
+	slash := strings.LastIndexByte(id, '/')
+	parts := strings.Split(id[slash+1:], ".")
+	head := id[:slash+1]
+	// The last element of an import path may hold dots: go.uuid, yaml.v3.
+	switch {
+	case len(parts) < 2:
+		return "", "", id
+	case len(parts) == 2:
+		return know.Normal(head + parts[0]), "", parts[1]
+	}
+	last := parts[len(parts)-1]
+	r := parts[len(parts)-2]
+	if r != "" && r[0] >= 'A' && r[0] <= 'Z' {
+		return know.Normal(head + strings.Join(parts[:len(parts)-2], ".")), r, last
+	}
+	return know.Normal(head + strings.Join(parts[:len(parts)-1], ".")), "", last
+}
+
+// rowOfFunc is what is known of a function that is used as a value.
+func (p *Program) rowOfFunc(id string) *know.Row {
+	if p.funcs[id] != nil {
+		return nil
+	}
+	pkg, recv, name := p.symOf(id)
+	return know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: name})
+}
+
+// A binding is something that a slot may hold.
+type binding struct {
+	Func   string // a function
+	Method bool   // with a receiver
+	Type   string // a concrete type
+	Edge   *Edge  // where it was handed over
+}
+
+// bound finds what may be in a slot: functions for a function value, concrete types for an interface value. Where the
+// slot tells nothing, every type that is converted to the interface in sight may be in it.
+func (p *Program) bound(slot, iface, hint string) []binding {
+	for _, s := range [...]string{slot, hint} {
+		if s == "" {
+			continue
+		}
+		var out []binding
+		for _, b := range p.sources(s) {
+			if iface != "" && b.Type != "" || iface == "" && b.Func != "" {
+				out = append(out, b)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	if iface == "" {
+		return nil
+	}
+	var out []binding
+	for _, b := range p.sources("N|" + iface) {
+		if b.Type != "" {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// sources follows the edges into a slot to their leaves.
+func (p *Program) sources(slot string) []binding {
+	if out, ok := p.bcache[slot]; ok {
+		return out
+	}
+	var out []binding
+	have := make(map[string]bool)
+	seen := map[string]bool{slot: true}
+	work := []string{slot}
+	for len(work) > 0 && len(seen) < 400 {
+		s := work[0]
+		work = work[1:]
+		for _, e := range p.edges[s] {
+			p.leaf(e.Src, e, have, &out)
+			for _, n := range p.through(e.Src) {
+				if !seen[n] {
+					seen[n] = true
+					work = append(work, n)
+				}
+			}
+		}
+		for _, n := range p.calls(s) {
+			if !seen[n] {
+				seen[n] = true
+				work = append(work, n)
+			}
+		}
+	}
+	p.bcache[slot] = out
+	return out
+}
+
+func (p *Program) leaf(src string, e *Edge, have map[string]bool, out *[]binding) {
+	if have[src] {
+		return
+	}
+	switch src[0] {
+	case 'f':
+		have[src] = true
+		*out = append(*out, binding{Func: src[2:], Edge: e})
+	case 'm':
+		have[src] = true
+		*out = append(*out, binding{Func: src[2:], Method: true, Edge: e})
+	case 't':
+		have[src] = true
+		*out = append(*out, binding{Type: src[2:], Edge: e})
+	}
+}
+
+// through resolves a source that is not a plain slot: the result of a function that a slot holds, the method of an
+// interface value, a result of a function that cannot be seen.
+func (p *Program) through(src string) []string {
+	switch src[0] {
+	case 'f', 'm', 't':
+		return nil
+	case 'C': // C|slot|i: the result of calling what the slot holds
+		body := src[2:]
+		i := strings.LastIndexByte(body, '|')
+		var out []string
+		for _, b := range p.direct(body[:i]) {
+			if b.Func != "" {
+				out = append(out, "R|"+b.Func+body[i:])
+			}
+		}
+		return out
+	case 'I': // I|slot|method|i
+		body := src[2:]
+		i := strings.LastIndexByte(body, '|')
+		j := strings.LastIndexByte(body[:i], '|')
+		var out []string
+		for _, b := range p.direct(body[:j]) {
+			if m := p.method(b.Type, body[j+1:i]); b.Type != "" && m != nil && m.Fn != "" {
+				out = append(out, "R|"+m.Fn+body[i:])
+			}
+		}
+		return out
+	case 'R':
+		// A function that cannot be seen may give back what it is given.
+		body := src[2:]
+		i := strings.LastIndexByte(body, '|')
+		if p.funcs[body[:i]] == nil {
+			var out []string
+			for n := range 8 {
+				if s := slotN("P", body[:i], n); len(p.edges[s]) > 0 {
+					out = append(out, s)
+				}
+			}
+			return out
+		}
+	}
+	return []string{src}
+}
+
+// direct is what a slot or leaf holds, one step deep for leaves.
+func (p *Program) direct(s string) []binding {
+	switch s[0] {
+	case 'f':
+		return []binding{{Func: s[2:]}}
+	case 'm':
+		return []binding{{Func: s[2:], Method: true}}
+	case 't':
+		return []binding{{Type: s[2:]}}
+	}
+	if len(p.bcache) > 1<<16 {
+		return nil
+	}
+	if out, ok := p.bcache[s]; ok {
+		return out
+	}
+	p.bcache[s] = nil // a cycle finds nothing more
+	delete(p.bcache, s)
+	return p.shallow(s, 0)
+}
+
+func (p *Program) shallow(s string, depth int) []binding {
+	if depth > 6 {
+		return nil
+	}
+	var out []binding
+	have := make(map[string]bool)
+	for _, e := range p.edges[s] {
+		p.leaf(e.Src, e, have, &out)
+		switch e.Src[0] {
+		case 'f', 'm', 't', 'C', 'I':
+		default:
+			out = append(out, p.shallow(e.Src, depth+1)...)
+		}
+	}
+	return out
+}
+
+// calls are the further slots that feed a parameter: what is handed to a value that holds the function.
+func (p *Program) calls(slot string) []string { return nil }
+
+// tableOf is the table of an ORM's model type.
+func (p *Program) tableOf(typ string) string {
+	if t, ok := p.tnames[typ]; ok {
+		return t
+	}
+	t := ""
+	if m := p.method(typ, "TableName"); m != nil {
+		if f := p.fn(m.Fn); f != nil {
+			for _, b := range f.Blocks {
+				for _, in := range b.Instrs {
+					if in.Op == OpReturn && len(in.Args) == 1 && in.Args[0] < 0 {
+						if c := f.Consts[^in.Args[0]]; c.Kind == CString {
+							t = c.S
+						}
+					}
+				}
+			}
+		}
+	}
+	if t == "" {
+		_, name := splitType(typ)
+		t = plural(snake(name))
+	}
+	p.tnames[typ] = t
+	return t
+}
+
+func plural(s string) string {
+	switch {
+	case s == "":
+		return ""
+	case strings.HasSuffix(s, "y") && len(s) > 1 && !strings.ContainsRune("aeiou", rune(s[len(s)-2])):
+		return s[:len(s)-1] + "ies"
+	case strings.HasSuffix(s, "s"), strings.HasSuffix(s, "x"), strings.HasSuffix(s, "ch"):
+		return s + "es"
+	}
+	return s + "s"
+}
+
+// prepare computes what running a function needs: live values and definitions.
+func (f *Func) prepare() {
+	if f.prepared {
+		return
+	}
+	f.prepared = true
+	n := len(f.Blocks)
+	use := make([]map[int32]bool, n)
+	def := make([]map[int32]bool, n)
+	live := make([]map[int32]bool, n)
+	for i := range f.Blocks {
+		use[i], def[i], live[i] = map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
+		for j := range f.Blocks[i].Instrs {
+			ins := &f.Blocks[i].Instrs[j]
+			if ins.Op != OpPhi {
+				for _, v := range operands(ins) {
+					if v >= 0 && !def[i][v] {
+						use[i][v] = true
+					}
+				}
+			}
+			if ins.Dst >= 0 && writes(ins.Op) {
+				def[i][ins.Dst] = true
+				if f.defs == nil {
+					f.defs = make(map[int32]*Instr)
+				}
+				f.defs[ins.Dst] = ins
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := n - 1; i >= 0; i-- {
+			in := live[i]
+			before := len(in)
+			for v := range use[i] {
+				in[v] = true
+			}
+			for _, s := range f.Blocks[i].Succs {
+				for v := range live[s] {
+					if !def[i][v] {
+						in[v] = true
+					}
+				}
+				for j := range f.Blocks[s].Instrs {
+					ph := &f.Blocks[s].Instrs[j]
+					if ph.Op != OpPhi {
+						if ph.Op == OpName {
+							continue
+						}
+						break
+					}
+					for _, a := range ph.Args {
+						if a >= 0 && !def[i][a] {
+							in[a] = true
+						}
+					}
+				}
+			}
+			if len(in) != before {
+				changed = true
+			}
+		}
+	}
+	for i := range f.Blocks {
+		for v := range live[i] {
+			f.Blocks[i].live = append(f.Blocks[i].live, v)
+		}
+		for j := range f.Blocks[i].Instrs {
+			if ph := &f.Blocks[i].Instrs[j]; ph.Op == OpPhi {
+				f.Blocks[i].live = append(f.Blocks[i].live, ph.Dst)
+			}
+		}
+		sortInts(f.Blocks[i].live)
+	}
+}
+
+func sortInts(s []int32) { sort.Slice(s, func(i, j int) bool { return s[i] < s[j] }) }
+
+func writes(op Op) bool {
+	switch op {
+	case OpStore, OpMapUpdate, OpGo, OpDefer, OpSend, OpName, OpIf, OpJump, OpReturn, OpPanic, OpRunDefers, OpNone:
+		return false
+	}
+	return true
+}
+
+func operands(in *Instr) []int32 {
+	var out []int32
+	switch in.Op {
+	case OpAlloc, OpMake, OpJump, OpRunDefers, OpNone:
+		return nil
+	case OpCall, OpGo, OpDefer:
+		out = append(out, in.Call.Args...)
+		if in.Call.Kind == CallDynamic || in.Call.Kind == CallInvoke {
+			out = append(out, in.Call.Fun)
+		}
+		return out
+	case OpStore, OpIndexAddr, OpIndex, OpLookup, OpBin, OpSend:
+		return []int32{in.A, in.B}
+	case OpMapUpdate:
+		return []int32{in.A, in.B, in.Args[0]}
+	case OpPhi, OpClosure, OpSelect, OpReturn:
+		return in.Args
+	}
+	return []int32{in.A}
+}
+
+func (f *Func) def(v int32) *Instr { return f.defs[v] }

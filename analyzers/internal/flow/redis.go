@@ -1,0 +1,324 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
+
+// fromEvent reports whether a key can tell events apart: it is made of something of the message.
+func fromEvent(t Taint) bool {
+	return t.has(FromPayload | FromMessage | FromEventID | FromKey | FromHeader | FromOffset)
+}
+
+// keyOf is the part of a key that does not change, to tell which keys belong together.
+func keyOf(v *Value) string {
+	if v.K == VStr {
+		return v.S
+	}
+	return string(rune(sqltext.Hole))
+}
+
+// redis does what a Redis command does. A command's value is its outcome; Result and Val take it apart.
+func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []exit {
+	key := at(args, row.Arg)
+	if ks := w.variadic(args, row.Arg); row.Arg >= 0 && len(ks) > 0 && key.K == VRef {
+		key = ks[0]
+	}
+	cmd := func(val, errv *Value, s *site) []exit {
+		return []exit{{[]*Value{{K: VTuple, Elems: []*Value{val, errv}, Dyn: "redis.Cmd", Site: s}}, w.st}}
+	}
+	fresh := w.deep(key).has(FromFresh|FromV4) && !fromEvent(w.deep(key))
+	switch row.Kind {
+	case know.RedisSetNX, know.RedisSAdd:
+		if row.Kind == know.RedisSAdd {
+			if m := w.variadic(args, row.Arg2); len(m) > 0 {
+				key = m[0]
+			}
+			fresh = !fromEvent(w.deep(key))
+		}
+		if fresh || w.lockName(key) {
+			if row.Kind == know.RedisSetNX {
+				return cmd(top, nilVal, nil)
+			}
+			w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "", nil)
+			return cmd(top, nilVal, nil)
+		}
+		w.in.sink(Sink{Kind: SinkSetNX, Name: ins.Call.Name, Pos: ins.Call.At}, key, w)
+		s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis"}
+		o := w.check(s)
+		val := boolVal(o == outFresh)
+		if row.Kind == know.RedisSAdd {
+			val = &Value{K: VInt, I: b2i(o == outFresh), Site: s}
+		}
+		errv := nilVal
+		if o == outFail {
+			errv = &Value{K: VErr, S: errFail, Site: s}
+		}
+		return cmd(val, errv, s)
+	case know.RedisGet, know.RedisExists, know.RedisSMember:
+		k := key
+		if row.Kind == know.RedisSMember {
+			if m := w.variadic(args, row.Arg2); len(m) > 0 {
+				k = m[0]
+			}
+		}
+		if fromEvent(w.deep(k)) && (w.in.wrote["redis:"+keyOf(key)] || w.deep(k).has(FromEventID) && row.Kind != know.RedisGet) {
+			w.in.sink(Sink{Kind: SinkSetNX, Name: ins.Call.Name, Pos: ins.Call.At}, k, w)
+			s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis", Look: true}
+			o := w.check(s)
+			switch {
+			case o == outFail:
+				return cmd(zeroOf(row.Kind), &Value{K: VErr, S: errFail, Site: s}, s)
+			case row.Kind == know.RedisGet && o == outDup:
+				return cmd(&Value{K: VNotNil}, nilVal, s)
+			case row.Kind == know.RedisGet:
+				return cmd(strVal("", Taint{}), &Value{K: VErr, S: errNoRows, Site: s}, s)
+			case row.Kind == know.RedisExists:
+				return cmd(&Value{K: VInt, I: b2i(o == outDup), Site: s}, nilVal, s)
+			}
+			return cmd(boolVal(o == outDup), nilVal, s)
+		}
+		if row.Kind == know.RedisGet {
+			st := w.st.fork()
+			out := cmd(top, nilVal, nil)
+			return append(out, exit{[]*Value{{K: VTuple, Elems: []*Value{strVal("", Taint{}), {K: VErr, S: errNoRows}}, Dyn: "redis.Cmd"}}, st})
+		}
+		return cmd(top, nilVal, nil)
+	case know.RedisSet:
+		w.in.wrote["new:redis:"+keyOf(key)] = true
+		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "", nil)
+		if w.setsNX(args) && !fresh {
+			s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis"}
+			switch w.check(s) {
+			case outDup:
+				return cmd(strVal("", Taint{}), &Value{K: VErr, S: errNoRows, Site: s}, s)
+			case outFail:
+				return cmd(strVal("", Taint{}), &Value{K: VErr, S: errFail, Site: s}, s)
+			}
+			return cmd(&Value{K: VNotNil}, nilVal, s)
+		}
+		return cmd(top, nilVal, nil)
+	case know.RedisDel:
+		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "", nil)
+		return cmd(top, nilVal, nil)
+	case know.RedisWrite:
+		w.effect(ins, EffRedis, "Redis "+ins.Call.Name+" "+shown(key), nil)
+		return cmd(top, nilVal, nil)
+	case know.RedisScript:
+		return w.script(ins, recv, args, cmd)
+	case know.RedisDo:
+		return w.redigo(ins, args)
+	case know.RedisResult:
+		return w.result(ins, recv, args)
+	}
+	return w.quiet(ins)
+}
+
+// lockName reports whether a key says that it is a lock: it is held, not remembered.
+func (w *walker) lockName(key *Value) bool {
+	f := strings.ToLower(keyOf(key))
+	return strings.Contains(f, "lock") || strings.Contains(f, "mutex") || strings.Contains(f, "lease") || strings.Contains(f, "throttle")
+}
+
+func (w *walker) setsNX(args []*Value) bool {
+	for _, a := range args {
+		if a.O != nil {
+			if m := w.find(a.O, join(w.pathAt(a), "Mode"), nil, 0); m != nil && m.K == VStr && strings.EqualFold(m.S, "NX") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func b2i(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func zeroOf(k know.Kind) *Value {
+	switch k {
+	case know.RedisGet:
+		return strVal("", Taint{})
+	case know.RedisExists:
+		return &Value{K: VInt}
+	}
+	return vFalse
+}
+
+// script is a Lua script: one that sets a key if it is absent is a check, any other may write anything.
+func (w *walker) script(ins *Instr, recv *Value, args []*Value, cmd func(val, errv *Value, s *site) []exit) []exit {
+	txt := ""
+	for _, a := range args {
+		if a.K == VStr {
+			txt += " " + strings.ToLower(a.S)
+		}
+	}
+	if strings.Contains(txt, "setnx") || strings.Contains(txt, "'nx'") || strings.Contains(txt, "\"nx\"") {
+		s := &site{Pos: ins.Call.At, Desc: "Redis script", Store: "redis"}
+		switch w.check(s) {
+		case outDup:
+			return cmd(&Value{K: VInt, I: 0, Site: s}, nilVal, s)
+		case outFail:
+			return cmd(top, &Value{K: VErr, S: errFail, Site: s}, s)
+		}
+		return cmd(&Value{K: VInt, I: 1, Site: s}, nilVal, s)
+	}
+	return cmd(top, nilVal, nil)
+}
+
+// result takes a command's outcome apart.
+func (w *walker) result(ins *Instr, recv *Value, args []*Value) []exit {
+	v := recv
+	if v == nil {
+		// redigo.Int(conn.Do(…)): value and error are the arguments.
+		return []exit{{fit(ins.Call, at(args, 0), at(args, 1)), w.st}}
+	}
+	if v.K != VTuple || len(v.Elems) != 2 {
+		if ins.Call.Name == "Err" {
+			return []exit{{[]*Value{nilVal}, w.st}}
+		}
+		return []exit{{fit(ins.Call, top, nilVal), w.st}}
+	}
+	switch ins.Call.Name {
+	case "Err":
+		return []exit{{[]*Value{v.Elems[1]}, w.st}}
+	case "Val":
+		return []exit{{[]*Value{v.Elems[0]}, w.st}}
+	}
+	return []exit{{fit(ins.Call, v.Elems[0], v.Elems[1]), w.st}}
+}
+
+func (w *walker) redigo(ins *Instr, args []*Value) []exit {
+	name := strings.ToUpper(text(at(args, 0)))
+	rest := w.variadic(args, 1)
+	out := func(val, errv *Value) []exit { return []exit{{fit(ins.Call, val, errv), w.st}} }
+	nx := name == "SETNX"
+	for _, a := range rest {
+		if a.K == VStr && strings.EqualFold(a.S, "NX") {
+			nx = true
+		}
+	}
+	switch {
+	case nx && len(rest) > 0 && fromEvent(w.deep(rest[0])):
+		w.in.sink(Sink{Kind: SinkSetNX, Name: name, Pos: ins.Call.At}, rest[0], w)
+		s := &site{Pos: ins.Call.At, Desc: "Redis " + name, Store: "redis"}
+		switch w.check(s) {
+		case outDup:
+			if name == "SETNX" {
+				return out(&Value{K: VInt, Site: s}, nilVal)
+			}
+			return out(nilVal, nilVal)
+		case outFail:
+			return out(nilVal, &Value{K: VErr, S: errFail, Site: s})
+		}
+		return out(&Value{K: VInt, I: 1, Site: s}, nilVal)
+	}
+	switch name {
+	case "INCR", "INCRBY", "DECR", "LPUSH", "RPUSH", "XADD", "PUBLISH", "ZINCRBY", "HINCRBY", "APPEND":
+		w.effect(ins, EffRedis, "Redis "+name, nil)
+	}
+	return out(top, nilVal)
+}
+
+// mongo does what a collection's method does.
+func (w *walker) mongo(ins *Instr, row *know.Row, recv *Value, args []*Value) []exit {
+	c := ins.Call
+	coll := recv.Slot
+	if coll == "" && recv.O != nil {
+		coll = recv.O.Slot
+	}
+	name := "MongoDB " + c.Name
+	var tx *Tx
+	if a := at(args, 0); a.O != nil {
+		tx = a.O.Tx
+	}
+	filter := w.deep(at(args, row.Arg))
+	switch row.Kind {
+	case know.MongoInsert:
+		w.in.wrote["new:mongo:"+coll] = true
+		key := siteKey(c.At)
+		s := &site{Pos: c.At, Desc: name, Store: "mongo", Tx: tx, Key: key}
+		if w.in.world.Dup && w.in.wrote["taken:"+key] {
+			w.in.sites[key] = s
+			w.st.checked = s
+			return []exit{{fit(c, nilVal, &Value{K: VErr, S: errUnique, Site: s}), w.st}}
+		}
+		before := w.st.fork()
+		w.effect(ins, EffMongo, name, tx)
+		out := []exit{{fit(c, &Value{K: VNotNil}, nilVal), w.st}}
+		if w.in.world.Dup {
+			out = append(out, exit{fit(c, nilVal, &Value{K: VErr, S: errUnique, Site: s}), before})
+		}
+		return out
+	case know.MongoUpdate:
+		if w.mongoRelative(at(args, row.Arg2)) {
+			w.effect(ins, EffMongo, name, tx)
+		} else {
+			w.naturally(ins, EffMongo, name, "", tx)
+		}
+		return []exit{{fit(c, &Value{K: VNotNil}, nilVal), w.st}}
+	case know.MongoReplace, know.MongoDelete:
+		w.naturally(ins, EffMongo, name, "", tx)
+		return []exit{{fit(c, &Value{K: VNotNil}, nilVal), w.st}}
+	case know.MongoFind:
+		if filter.has(FromEventID) || fromEvent(filter) && w.in.wrote["mongo:"+coll] {
+			s := &site{Pos: c.At, Desc: name, Store: "mongo", Tx: tx, Look: true}
+			rs := rowAbsent
+			switch w.check(s) {
+			case outDup:
+				rs = rowFound
+			case outFail:
+				rs = rowFail
+			}
+			return []exit{{[]*Value{{K: VRow, Row: &rowVal{state: rs, site: s}, Site: s, O: w.in.newObject(nil)}}, w.st}}
+		}
+		return []exit{{[]*Value{{K: VRow, Row: &rowVal{state: rowUnknown}, O: w.in.newObject(nil)}}, w.st}}
+	case know.MongoCount:
+		if filter.has(FromEventID) || fromEvent(filter) && w.in.wrote["mongo:"+coll] {
+			s := &site{Pos: c.At, Desc: name, Store: "mongo", Look: true}
+			o := w.check(s)
+			errv := nilVal
+			if o == outFail {
+				errv = &Value{K: VErr, S: errFail, Site: s}
+			}
+			return []exit{{fit(c, &Value{K: VInt, I: b2i(o == outDup), Site: s}, errv), w.st}}
+		}
+	}
+	return w.quiet(ins)
+}
+
+// mongoRelative reports whether an update document computes from the present value.
+func (w *walker) mongoRelative(doc *Value) bool {
+	found := false
+	var visit func(v *Value, depth int)
+	visit = func(v *Value, depth int) {
+		if depth > 5 || found {
+			return
+		}
+		if v.K == VStr {
+			switch v.S {
+			case "$inc", "$push", "$mul", "$addToSet0", "$pop", "$currentDate0", "$bit":
+				found = true
+			}
+		}
+		if v.O != nil {
+			for c := range w.st.heap.m {
+				if c.obj == v.O.id && (strings.Contains(c.path, "{$inc}") || strings.Contains(c.path, "{$push}") || strings.Contains(c.path, "{$mul}")) {
+					found = true
+				}
+			}
+			w.cells(v.O, "", func(x *Value) {
+				if x != v {
+					visit(x, depth+1)
+				}
+			})
+		}
+	}
+	visit(doc, 0)
+	return found
+}

@@ -1,0 +1,255 @@
+package flow
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+)
+
+// A Root is a function with which the way of a message begins.
+type Root struct {
+	Fn   *Func
+	Kind RootKind
+	Edge *Edge // where a registered function was handed over
+}
+
+// RootKind says how a root comes by its message.
+type RootKind uint8
+
+// The kinds of roots.
+const (
+	RootSource     RootKind = iota + 1 // it polls, or receives from a channel
+	RootRegistered                     // a client library calls it
+	RootParam                          // somebody calls it with a message
+)
+
+// Roots finds the roots among the functions of the given packages, those that poll first.
+func (p *Program) Roots(pkgs map[string]bool) []Root {
+	var out []Root
+	var ids []string
+	for id, f := range p.funcs {
+		if pkgs[f.Pkg] && !f.Test && !f.Gen {
+			ids = append(ids, id)
+		}
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		if f := p.funcs[id]; hasSource(f) {
+			out = append(out, Root{Fn: f, Kind: RootSource})
+		}
+	}
+	out = append(out, p.registered(ids)...)
+	var params []Root
+	for _, id := range ids {
+		f := p.funcs[id]
+		if msgParam(f) {
+			params = append(params, Root{Fn: f, Kind: RootParam})
+		}
+	}
+	// Those nobody calls come first: running them covers the ones they call.
+	sort.SliceStable(params, func(i, j int) bool {
+		a, b := params[i].Fn, params[j].Fn
+		if ca, cb := p.callers[a.ID], p.callers[b.ID]; ca != cb {
+			return !ca
+		}
+		return !a.Literal && b.Literal
+	})
+	return append(out, params...)
+}
+
+func msgParam(f *Func) bool {
+	for i, q := range f.Params {
+		if i == 0 && f.Method {
+			continue
+		}
+		if q.T != nil && q.T.Msg && q.T.Kind != KFunc && q.T.Kind != KChan {
+			return true
+		}
+	}
+	return false
+}
+
+// hasSource reports whether a function takes messages out of something that is no message itself.
+func hasSource(f *Func) bool {
+	msg := make(map[int32]bool)
+	for i, q := range f.Params {
+		if q.T != nil && q.T.Msg && q.T.Kind != KChan && q.T.Kind != KFunc && !(i == 0 && f.Method) {
+			msg[int32(i)] = true
+		}
+	}
+	found := false
+	for bi := range f.Blocks {
+		for ii := range f.Blocks[bi].Instrs {
+			in := &f.Blocks[bi].Instrs[ii]
+			switch in.Op {
+			case OpRecv, OpSelect:
+				if in.T != nil && in.T.Msg {
+					found = true
+				}
+			case OpCall:
+				got := false
+				for _, r := range in.Call.Res {
+					if r != nil && r.Msg && r.Kind != KChan && r.Kind != KFunc {
+						got = true
+					}
+				}
+				given := false
+				for _, a := range in.Call.Args {
+					given = given || a >= 0 && msg[a]
+				}
+				if got && !given && (yieldName(in.Call.Name) || yieldName(in.Call.Fn[strings.LastIndexByte(in.Call.Fn, '.')+1:])) {
+					found = true
+				}
+				if row := know.Lookup(know.Sym{Pkg: in.Call.Pkg, Recv: in.Call.Recv, Name: in.Call.Name}); row != nil && (row.Kind == know.AutoRead || row.Kind == know.Consumed) {
+					found = true
+				}
+			}
+			if in.T != nil && in.T.Msg && in.Dst >= 0 {
+				msg[in.Dst] = true
+			}
+		}
+	}
+	return found
+}
+
+// yieldName reports whether a function's name says that it takes messages out of a log.
+func yieldName(name string) bool {
+	w := know.Words(name)
+	if len(w) == 0 {
+		return false
+	}
+	switch w[0] {
+	case "poll", "fetch", "read", "receive", "recv", "consume", "next", "messages", "records", "record", "drain", "take", "pull", "pop", "subscribe", "wait", "get", "message":
+		return true
+	}
+	return false
+}
+
+// registered finds the functions that a client library is told to call.
+func (p *Program) registered(ids []string) []Root {
+	var out []Root
+	seen := make(map[string]bool)
+	add := func(b binding) {
+		if f := p.fn(b.Func); f != nil && !seen[b.Func] && !f.Test && !f.Gen {
+			seen[b.Func] = true
+			out = append(out, Root{Fn: f, Kind: RootRegistered, Edge: b.Edge})
+		}
+	}
+	for _, id := range ids {
+		f := p.funcs[id]
+		for bi := range f.Blocks {
+			for ii := range f.Blocks[bi].Instrs {
+				c := f.Blocks[bi].Instrs[ii].Call
+				if c == nil {
+					continue
+				}
+				row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+				if row == nil || row.Kind != know.Register || c.Kind != CallStatic {
+					continue
+				}
+				if strings.Contains(c.Pkg, "cloudevents") && p.otherTransport() {
+					continue
+				}
+				off := 0
+				if c.Method {
+					off = 1
+				}
+				for i := range c.Args {
+					if row.Arg >= 0 && i != row.Arg+off {
+						continue
+					}
+					for _, b := range p.sources(slotN("P", c.Fn, i)) {
+						if b.Func == "" {
+							continue
+						}
+						if g := p.fn(b.Func); g == nil || strings.Contains(c.Pkg, "aws-lambda") && !msgParam(g) {
+							continue
+						}
+						add(b)
+					}
+				}
+			}
+		}
+	}
+	for _, iface := range [...]string{"EventHandler", "CommandHandler"} {
+		for _, b := range p.sources("N|github.com/ThreeDotsLabs/watermill/components/cqrs." + iface) {
+			if m := p.method(b.Type, "Handle"); b.Type != "" && m != nil {
+				add(binding{Func: m.Fn, Edge: b.Edge})
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Fn.ID < out[j].Fn.ID })
+	return out
+}
+
+// otherTransport reports whether CloudEvents are seen to come by another way than Kafka.
+func (p *Program) otherTransport() bool {
+	for _, f := range p.funcs {
+		for bi := range f.Blocks {
+			for ii := range f.Blocks[bi].Instrs {
+				if c := f.Blocks[bi].Instrs[ii].Call; c != nil && strings.Contains(c.Pkg, "cloudevents") && strings.Contains(c.Name, "HTTP") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// paramValue is an unknown argument of a function.
+func (in *interp) paramValue(fn *Func, i int, t Taint) *Value {
+	v := &Value{K: VTop, Slot: slotN("P", fn.ID, i), T: Taint{}}
+	if i >= len(fn.Params) {
+		return v
+	}
+	ty := fn.Params[i].T
+	if ty == nil {
+		return v
+	}
+	if ty.Msg && ty.Kind != KChan && ty.Kind != KFunc && !(i == 0 && fn.Method) {
+		v.Msg, v.Batch, v.T = true, ty.Batch, Taint{Bits: FromMessage}
+		v.O = in.newObject(ty)
+		v.O.Taint = v.T
+		return v
+	}
+	if t.Bits != 0 && !(i == 0 && fn.Method) && !contextLike(ty) {
+		v.T = t
+		if t.has(FromMessage) {
+			v.T.Bits = v.T.Bits&^FromMessage | FromPayload
+		}
+		v.O = in.newObject(ty)
+		v.O.Taint, v.O.Slot = v.T, v.Slot
+	}
+	return v
+}
+
+func contextLike(t *Type) bool {
+	return t.Name == "context.Context" || strings.HasSuffix(t.Name, "goka.Context") || strings.HasSuffix(t.Name, "goka.ProcessorContext")
+}
+
+// execute runs a root.
+func (in *interp) execute(r Root) {
+	fn := r.Fn
+	in.root = fn
+	var t Taint
+	if r.Kind == RootRegistered {
+		t = Taint{Bits: FromPayload}
+	}
+	args := make([]*Value, len(fn.Params))
+	for i := range args {
+		args[i] = in.paramValue(fn, i, t)
+	}
+	fr := &frame{fn: fn, hash: hashString(fn.ID), takes: r.Kind != RootSource && msgParam(fn), event: r.Kind == RootRegistered, dyn: r.Kind == RootRegistered}
+	for i := range fn.Free {
+		fr.free = append(fr.free, &Value{K: VTop, Slot: slotN("V", fn.ID, i)})
+	}
+	st := newState()
+	st.msg = r.Kind != RootSource
+	exits := in.run(fn, args, st, fr)
+	if in.onEnd != nil {
+		for _, e := range exits {
+			in.onEnd(e.st, e.vals)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package flow
+
+import (
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+)
+
+// rowsOut gives the results of a statement.
+func (w *walker) rowsOut(ins *Instr, how know.Kind, rs rowState, rows int64, s *site, binds []*Value) []exit {
+	return w.rowsOutVal(ins, how, rs, rows, s, binds, nil)
+}
+
+func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, s *site, binds []*Value, val *Value) []exit {
+	c := ins.Call
+	var t Taint
+	for _, b := range binds {
+		t.Bits |= w.deep(b).Bits & (FromPayload | FromMessage | FromUnseen)
+	}
+	row := &Value{K: VRow, Row: &rowVal{state: rs, value: val, site: s, taint: t}, Site: s, O: w.in.newObject(nil)}
+	errv := w.rowErr(rs, s, how)
+	switch how {
+	case know.SQLExec, know.SQLNamed, know.StmtExec, know.GormExec, know.BuildRun:
+		res := &Value{K: VResult, I: rows, Site: s}
+		if rs == rowUnknown {
+			res.I = -1
+		}
+		if how == know.BuildRun && len(c.Res) == 1 {
+			return w.oneError(rs, s)
+		}
+		if rs == rowAbsent {
+			errv = nilVal
+		}
+		return []exit{{fit(c, res, errv), w.st}}
+	case know.SQLQueryRow, know.StmtQueryRow:
+		return []exit{{[]*Value{row}, w.st}}
+	case know.SQLQuery, know.StmtQuery:
+		if rs == rowAbsent || rs == rowFound || rs == rowUnknown {
+			errv = nilVal
+		}
+		return []exit{{fit(c, row, errv), w.st}}
+	}
+	return w.oneError(rs, s)
+}
+
+// oneError is the outcome of a call whose only answer is an error.
+func (w *walker) oneError(rs rowState, s *site) []exit {
+	if rs == rowUnknown {
+		st := w.st.fork()
+		return []exit{{[]*Value{nilVal}, w.st}, {[]*Value{{K: VErr, S: errNoRows, Site: s}}, st}}
+	}
+	return []exit{{[]*Value{w.rowErr(rs, s, know.Scan)}, w.st}}
+}
+
+func (w *walker) rowErr(rs rowState, s *site, how know.Kind) *Value {
+	switch rs {
+	case rowAbsent:
+		return &Value{K: VErr, S: errNoRows, Site: s}
+	case rowTaken:
+		return &Value{K: VErr, S: errUnique, Site: s}
+	case rowFail:
+		return &Value{K: VErr, S: errFail, Site: s}
+	}
+	return nilVal
+}
+
+// fit arranges a result and an error for a call's results.
+func fit(c *Call, res, errv *Value) []*Value {
+	switch len(c.Res) {
+	case 0:
+		return nil
+	case 1:
+		if c.Res[0] != nil && c.Res[0].Kind == KError {
+			return []*Value{errv}
+		}
+		return []*Value{res}
+	}
+	out := make([]*Value, len(c.Res))
+	for i, r := range c.Res {
+		switch {
+		case r != nil && r.Kind == KError:
+			out[i] = errv
+		case i == 0:
+			out[i] = res
+		default:
+			out[i] = top
+		}
+	}
+	return out
+}
+
+// scan reads a row into variables.
+func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
+	if row.K != VRow {
+		for _, d := range dests {
+			w.fillAll(d, w.deep(row))
+		}
+		return w.unknownErr()
+	}
+	r := row.Row
+	put := func(w *walker) {
+		for i, d := range dests {
+			if d.K != VRef || d.O == nil {
+				continue
+			}
+			v := taintVal(r.taint)
+			if r.value != nil && i == 0 {
+				v = r.value
+			}
+			w.st.clear(d.O, d.Path)
+			if d.Path == "" && r.value == nil {
+				w.st.set(cell{d.O.id, "?"}, v)
+			} else {
+				w.st.set(cell{d.O.id, d.Path}, v)
+			}
+		}
+	}
+	switch r.state {
+	case rowFound:
+		put(w)
+		return []exit{{[]*Value{nilVal}, w.st}}
+	case rowUnknown:
+		absent := w.st.fork()
+		put(w)
+		return []exit{{[]*Value{nilVal}, w.st}, {[]*Value{{K: VErr, S: errNoRows, Site: r.site}}, absent}}
+	}
+	return []exit{{[]*Value{w.rowErr(r.state, r.site, know.Scan)}, w.st}}
+}
+
+func (w *walker) unknownErr() []exit {
+	st := w.st.fork()
+	return []exit{{[]*Value{nilVal}, w.st}, {[]*Value{errVal(errAny, Taint{})}, st}}
+}
+
+// fillAll makes a variable hold something unknown with the given origins.
+func (w *walker) fillAll(d *Value, t Taint) {
+	if d.K != VRef || d.O == nil {
+		if d.K == VTop {
+			d.O = w.in.objOf(d, nil)
+			d.O.Taint = d.O.Taint.join(t)
+		}
+		return
+	}
+	w.st.clear(d.O, d.Path)
+	if d.Path == "" {
+		w.st.set(cell{d.O.id, "?"}, taintVal(t))
+	} else {
+		w.st.set(cell{d.O.id, d.Path}, taintVal(t))
+	}
+}
+
+// nextRow is rows.Next: a row once, where there is one.
+func (w *walker) nextRow(row *Value) *Value {
+	if row.K != VRow {
+		return top
+	}
+	switch row.Row.state {
+	case rowAbsent, rowTaken, rowFail:
+		return vFalse
+	case rowUnknown:
+		return top
+	}
+	c := cell{row.O.id, "n"}
+	if w.st.get(c) != nil {
+		return vFalse
+	}
+	w.st.set(c, &Value{K: VInt, I: 1})
+	return vTrue
+}
+
+// namedGuard is a check of which only the name or a directive is seen.
+func (w *walker) namedGuard(ins *Instr, id string, pol know.Polarity, args []*Value) []exit {
+	c := ins.Call
+	_, short := splitType(id)
+	s := &site{Pos: ins.Call.At, Desc: short, Store: "name"}
+	if !s.Pos.IsValid() {
+		s.Pos = ins.Pos
+	}
+	for _, a := range args {
+		w.in.sink(Sink{Kind: SinkGuard, Name: short, Pos: ins.Pos}, a, w)
+	}
+	o := w.check(s)
+	dup := o == outDup
+	if pol == know.EitherTrue {
+		w.in.either[id] = true
+		pol = know.FreshTrue
+		if w.in.world.Dupe[id] {
+			pol = know.DupTrue
+		}
+	}
+	other := false // a result besides the error
+	for _, r := range c.Res {
+		if r != nil && r.Kind != KError {
+			other = true
+		}
+	}
+	vals := make([]*Value, len(c.Res))
+	for i, r := range c.Res {
+		vals[i] = top
+		if r == nil {
+			continue
+		}
+		switch r.Kind {
+		case KBool:
+			vals[i] = boolVal((pol == know.DupTrue) == dup)
+			if o == outFail {
+				vals[i] = vFalse
+			}
+		case KInt:
+			n := int64(1)
+			if dup == (pol == know.FreshTrue) || o == outFail {
+				n = 0
+			}
+			vals[i] = &Value{K: VInt, I: n}
+		case KError:
+			vals[i] = nilVal
+			if o == outFail {
+				vals[i] = &Value{K: VErr, S: errFail, Site: s}
+			} else if dup && !other {
+				vals[i] = &Value{K: VErr, S: "\x01dup", Site: s}
+			}
+		}
+	}
+	return []exit{{vals, w.st}}
+}
+
+// guardShape reports whether a function so named can answer a check: it gives a boolean, a count or an error, and is
+// given something that tells the event.
+func (w *walker) guardShape(c *Call, args []*Value) bool {
+	ok := false
+	for _, r := range c.Res {
+		if r != nil && (r.Kind == KBool || r.Kind == KError || r.Kind == KInt) {
+			ok = true
+		}
+	}
+	if !ok {
+		return false
+	}
+	for _, a := range args {
+		if a.K == VFunc {
+			return false
+		}
+	}
+	return len(args) > 1
+}

@@ -1,0 +1,64 @@
+package flow
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"github.com/idemlint/idemlint/analyzers/internal/rule"
+)
+
+// index is what a package hands to the stand-alone command.
+type index struct {
+	Units      []byte
+	Directives []*rule.Directive
+}
+
+// Payload is the package's summary as one line of ASCII.
+func (r *Result) Payload() (string, error) {
+	data, err := EncodeUnits([]*Unit{r.Unit})
+	if err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(index{Units: data, Directives: r.dirs})
+	if err != nil {
+		return "", fmt.Errorf("encode the index of %s: %w", r.Unit.Path, err)
+	}
+	return base64.StdEncoding.EncodeToString(raw), nil
+}
+
+// A Whole is all packages together, as the stand-alone command sees them.
+type Whole struct {
+	Prog       *Program
+	Directives []*rule.Directive
+	Pkgs       map[string]bool
+}
+
+// Join puts the packages' payloads together.
+func Join(payloads []string) (*Whole, error) {
+	w := &Whole{Pkgs: make(map[string]bool)}
+	var units []*Unit
+	for _, p := range payloads {
+		raw, err := base64.StdEncoding.DecodeString(p)
+		if err != nil {
+			return nil, fmt.Errorf("decode a package's index: %w", err)
+		}
+		var ix index
+		if err := json.Unmarshal(raw, &ix); err != nil {
+			return nil, fmt.Errorf("decode a package's index: %w", err)
+		}
+		us, err := DecodeUnits(ix.Units)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range us {
+			if !w.Pkgs[u.Path] {
+				w.Pkgs[u.Path] = true
+				units = append(units, u)
+			}
+		}
+		w.Directives = append(w.Directives, ix.Directives...)
+	}
+	w.Prog = NewProgram(units, w.Pkgs)
+	return w, nil
+}

@@ -1,0 +1,546 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
+
+// sqlCall is one execution of SQL.
+type sqlCall struct {
+	w     *walker
+	ins   *Instr
+	recv  *Value
+	st    *sqltext.Statement
+	binds []*Value
+	named *Value // a struct or map of bind values
+	pos   []Pos
+}
+
+// bind is the value of a placeholder, nil when it is not known which.
+func (c *sqlCall) bind(p sqltext.Param) *Value {
+	switch p.Style {
+	case sqltext.Dollar, sqltext.Question:
+		if p.Ordinal >= 1 && p.Ordinal <= len(c.binds) {
+			return c.binds[p.Ordinal-1]
+		}
+	case sqltext.Named:
+		for _, b := range c.binds {
+			if b.Path == "named:"+p.Name {
+				return b
+			}
+		}
+		if c.named != nil {
+			return c.namedBind(p.Name)
+		}
+	}
+	return nil
+}
+
+func (c *sqlCall) namedBind(name string) *Value {
+	v := c.named
+	if v.K != VRef || v.O == nil {
+		return taintVal(c.w.deep(v))
+	}
+	if x := c.w.st.get(cell{v.O.id, join(v.Path, "{"+name+"}")}); x != nil {
+		return x
+	}
+	// A struct: the field whose name is the column's without underscores.
+	flat := strings.ReplaceAll(name, "_", "")
+	var out *Value
+	for k, x := range c.w.st.heap.m {
+		if k.obj == v.O.id && strings.EqualFold(strings.TrimPrefix(k.path, v.Path), flat) {
+			out = x
+		}
+	}
+	if out != nil {
+		return out
+	}
+	return taintVal(c.w.deep(v))
+}
+
+// text is a string value's text, with a hole where it is not known.
+func text(v *Value) string {
+	if v.K == VStr {
+		return v.S
+	}
+	if v.K == VInt {
+		return itoa(int(v.I))
+	}
+	return string(rune(sqltext.Hole))
+}
+
+func hasHole(s string) bool { return strings.IndexByte(s, byte(sqltext.Hole)) >= 0 }
+
+// runSQL executes a text. how is the kind of the call.
+func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Value, named *Value) []exit {
+	if txt.K != VStr || !sqltext.MayBeSQL(txt.S) {
+		return w.sqlUnknown(ins, how, binds)
+	}
+	stmts := w.in.prog.parse(txt.S)
+	var out []exit
+	for i := range stmts {
+		st := &stmts[i]
+		if st.Kind == sqltext.Unknown {
+			continue
+		}
+		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
+		out = c.exec(how)
+		if len(out) > 0 {
+			w.st = out[0].st
+		}
+	}
+	if out == nil {
+		return w.sqlUnknown(ins, how, binds)
+	}
+	return out
+}
+
+func (w *walker) sqlUnknown(ins *Instr, how know.Kind, binds []*Value) []exit {
+	return w.rowsOut(ins, how, rowUnknown, -1, nil, nil)
+}
+
+// exec classifies the statement and gives its outcome in the present world.
+func (c *sqlCall) exec(how know.Kind) []exit {
+	w, st := c.w, c.st
+	tx := c.tx()
+	table := st.Table.Name
+	for _, part := range st.Parts() {
+		c.sinks(part)
+	}
+	switch st.Kind {
+	case sqltext.Select:
+		if st.Writes() {
+			return c.write(how, tx)
+		}
+		if st.Exists != nil {
+			return c.look(how, tx, st.Exists, true)
+		}
+		return c.look(how, tx, st, false)
+	case sqltext.Insert, sqltext.Update, sqltext.Delete, sqltext.Merge:
+		_ = table
+		return c.write(how, tx)
+	}
+	return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
+}
+
+// tx is the transaction the statement runs in, nil for none.
+func (c *sqlCall) tx() *Tx { return c.w.txOf(c.recv) }
+
+func (w *walker) txOf(v *Value) *Tx {
+	if v == nil {
+		return nil
+	}
+	if v.O != nil && v.O.Tx != nil {
+		return v.O.Tx
+	}
+	if v.K == VRef && v.O != nil && v.O.Chain != nil {
+		return v.O.Chain.tx
+	}
+	return nil
+}
+
+// look is a SELECT: in the world of a duplicate it finds what the first delivery left behind.
+func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool) []exit {
+	w := c.w
+	table := q.Table.Name
+	if table == "" && len(q.From) > 0 {
+		table = q.From[0].Table.Name
+	}
+	if !c.looksForEvent(q, table) {
+		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, c.deepBinds())
+	}
+	s := &site{Pos: c.at(), Desc: "SELECT FROM " + showTable(table), Store: "sql", Table: table, Tx: tx, Look: true}
+	o := w.check(s)
+	count := !exists && len(c.st.Outputs) == 1 && c.st.Outputs[0].Value.Func == "count"
+	found, val := rowUnknown, (*Value)(nil)
+	switch o {
+	case outFail:
+		return w.rowsOut(c.ins, how, rowFail, 0, s, nil)
+	case outDup:
+		found = rowFound
+		if exists {
+			val = boolVal(!c.st.NotExists)
+		} else if count {
+			val = &Value{K: VInt, I: 1}
+		}
+	default:
+		found = rowAbsent
+		if exists {
+			found, val = rowFound, boolVal(c.st.NotExists)
+		} else if count {
+			found, val = rowFound, &Value{K: VInt}
+		}
+	}
+	return w.rowsOutVal(c.ins, how, found, 0, s, nil, val)
+}
+
+// looksForEvent reports whether a SELECT asks for what the first delivery of this event left behind: a mark, a row
+// that names the event, or a row that this very handler inserts.
+func (c *sqlCall) looksForEvent(q *sqltext.Statement, table string) bool {
+	keyed, byEvent := false, false
+	for _, cond := range q.Where.Conds {
+		if cond.Op != sqltext.Equal && cond.Op != sqltext.In {
+			continue
+		}
+		for _, p := range cond.Value.Params {
+			v := c.bind(p)
+			if v == nil {
+				keyed = true
+				continue
+			}
+			t := c.w.deep(v)
+			if t.has(FromFresh|FromV4) && !t.has(FromPayload|FromMessage|FromEventID|FromKey|FromHeader) {
+				continue
+			}
+			keyed = true
+			if sqltext.IsEventIDColumn(cond.Column.Name) || t.has(FromEventID) {
+				byEvent = true
+			}
+		}
+		for _, e := range cond.List {
+			if len(e.Params) > 0 {
+				keyed = true
+				if sqltext.IsEventIDColumn(cond.Column.Name) {
+					byEvent = true
+				}
+			}
+		}
+	}
+	if !keyed {
+		return false
+	}
+	return c.w.in.prog.dedupTable(table) || byEvent || c.w.in.wrote["sql:"+strings.ToLower(table)]
+}
+
+func (c *sqlCall) deepBinds() []*Value { return c.binds }
+
+func (c *sqlCall) at() Pos {
+	if c.ins.Call.At.IsValid() {
+		return c.ins.Call.At
+	}
+	return c.ins.Pos
+}
+
+func showTable(t string) string { return strings.ReplaceAll(t, string(rune(sqltext.Hole)), "…") }
+
+// write is a statement that changes rows.
+func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
+	w, st := c.w, c.st
+	fresh := sqltext.Assumption{Fresh: func(p sqltext.Param) bool {
+		v := c.bind(p)
+		if v == nil {
+			return false
+		}
+		t := w.deep(v)
+		return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
+	}}
+	if s := c.mark(tx); s != nil {
+		return c.marked(how, tx, s)
+	}
+	idem, _ := st.IdempotentIf(fresh)
+	table := c.target()
+	desc := strings.ToUpper(st.Kind.String()) + " "
+	switch st.Kind {
+	case sqltext.Insert:
+		desc = "INSERT INTO "
+	case sqltext.Delete:
+		desc = "DELETE FROM "
+	case sqltext.Select:
+		desc = "SELECT with a write to "
+	}
+	desc += showTable(table)
+	if st.StateGuarded() {
+		s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}
+		switch w.check(s) {
+		case outDup:
+			return w.rowsOut(c.ins, how, rowAbsent, 0, s, nil)
+		case outFail:
+			return w.rowsOut(c.ins, how, rowFail, 0, s, nil)
+		}
+		c.effect(desc, table, tx, true)
+		return w.rowsOut(c.ins, how, rowFound, 1, s, nil)
+	}
+	if w.in.prog.dedupTable(table) {
+		// Housekeeping of the dedup table is no effect on the world.
+		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
+	}
+	w.in.wrote["new:sql:"+strings.ToLower(table)] = w.in.wrote["new:sql:"+strings.ToLower(table)] || st.Kind == sqltext.Insert
+	c.effect(desc, table, tx, idem)
+	out := w.rowsOut(c.ins, how, rowFound, 1, nil, nil)
+	if st.Kind == sqltext.Insert && st.Conflict.Action == sqltext.NoAction && w.in.world.Dup && st.Source == nil {
+		// The key may be taken: then the statement fails. Whether it can is seen by whether anyone looks.
+		s := &site{Pos: c.at(), Desc: desc, Store: "sql", Table: table, Tx: tx}
+		s.Key = siteKey(s.Pos)
+		taken := *w
+		taken.st = w.st.fork()
+		taken.st.pend = taken.st.pend[:max(0, len(taken.st.pend))]
+		if w.in.wrote["taken:"+s.Key] {
+			// Somewhere the violation is handled: a repeat is a violation.
+			w.in.sites[s.Key] = s
+			taken.st = c.beforeEffect(tx)
+			taken.st.checked = s
+			return taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)
+		}
+		other := c.beforeEffect(tx)
+		taken.st = other
+		out = append(out, taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)...)
+	}
+	return out
+}
+
+// beforeEffect is the state without the effect just recorded in a transaction.
+func (c *sqlCall) beforeEffect(tx *Tx) *state {
+	st := c.w.st.fork()
+	var rest []pending
+	for _, p := range st.pend {
+		if p.hit.call != c.ins {
+			rest = append(rest, p)
+		}
+	}
+	st.pend = rest
+	return st
+}
+
+func siteKey(p Pos) string { return p.File + ":" + itoa(int(p.Line)) + ":" + itoa(int(p.Col)) }
+
+// effect records a database write. One that lands on the same state is an effect only for those who ask.
+func (c *sqlCall) effect(desc, table string, tx *Tx, idem bool) {
+	if idem {
+		c.w.naturally(c.ins, EffDB, desc, table, tx)
+		return
+	}
+	// An effect whose violation decides is recorded where it can succeed.
+	if c.w.in.wrote["taken:"+siteKey(c.at())] && c.w.in.world.Dup {
+		return
+	}
+	c.w.effect(c.ins, EffDB, desc, tx)
+}
+
+// naturally records a write that is the same when repeated.
+func (w *walker) naturally(ins *Instr, kind EffectKind, desc, table string, tx *Tx) {
+	if w.in.prog.Strict {
+		w.effect(ins, kind, desc, tx)
+		return
+	}
+	if w.in.traces {
+		h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx, Table: table, async: w.st.async > 0}
+		w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx, Async: h.async})
+	}
+}
+
+func (c *sqlCall) target() string {
+	if c.st.Kind == sqltext.Select {
+		for _, p := range c.st.Parts() {
+			if p.Kind != sqltext.Select {
+				return p.Table.Name
+			}
+		}
+	}
+	return c.st.Table.Name
+}
+
+// mark returns the check that the statement is, nil when it is none.
+func (c *sqlCall) mark(tx *Tx) *site {
+	for _, part := range c.st.Parts() {
+		if part.Kind != sqltext.Insert {
+			continue
+		}
+		table := part.Table.Name
+		dedup := c.w.in.prog.dedupTable(table)
+		skips := part.Conflict.Action.Skips()
+		named := false
+		for i, col := range part.Columns {
+			if !sqltext.IsEventIDColumn(col) {
+				continue
+			}
+			if len(part.Rows) == 0 {
+				named = true
+				continue
+			}
+			if i < len(part.Rows[0]) {
+				for _, p := range part.Rows[0][i].Params {
+					if v := c.bind(p); v == nil || !c.madeNow(v) {
+						named = true
+					}
+				}
+			}
+		}
+		absent := part.Source != nil && notExists(part.Source)
+		if !dedup && !skips && !named && !absent {
+			continue
+		}
+		if c.keyMadeNow(part) {
+			continue
+		}
+		if !dedup && named && !skips && !absent && outboxTable(table) {
+			continue
+		}
+		return &site{Pos: c.at(), Desc: "INSERT INTO " + showTable(table), Store: "sql", Table: table, Tx: tx}
+	}
+	return nil
+}
+
+func outboxTable(t string) bool { return strings.Contains(strings.ToLower(t), "outbox") }
+
+func notExists(q *sqltext.Statement) bool {
+	for _, c := range q.Where.Conds {
+		if c.Op == sqltext.NotExists {
+			return true
+		}
+	}
+	return false
+}
+
+// madeNow reports whether a value is made anew on every delivery.
+func (c *sqlCall) madeNow(v *Value) bool {
+	t := c.w.deep(v)
+	return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage|FromEventID|FromHeader|FromKey|FromOffset)
+}
+
+// keyMadeNow reports whether the key of an INSERT can never be taken, since it is made on this very delivery.
+func (c *sqlCall) keyMadeNow(part *sqltext.Statement) bool {
+	cols := c.keyColumns(part)
+	if len(part.Rows) == 0 || len(cols) == 0 {
+		return false
+	}
+	seen := false
+	for i, col := range part.Columns {
+		if i >= len(part.Rows[0]) || !contains(cols, col) {
+			continue
+		}
+		e := part.Rows[0][i]
+		if e.Random() {
+			seen = true
+			continue
+		}
+		for _, p := range e.Params {
+			v := c.bind(p)
+			if v == nil || !c.madeNow(v) {
+				return false
+			}
+			seen = true
+		}
+		if len(e.Params) == 0 {
+			continue
+		}
+	}
+	return seen
+}
+
+// keyColumns are the columns by which an INSERT tells repeats: those of its conflict target, else those named as an
+// event's id, else, on a dedup table, all but times.
+func (c *sqlCall) keyColumns(part *sqltext.Statement) []string {
+	if len(part.Conflict.Columns) > 0 {
+		return part.Conflict.Columns
+	}
+	var out []string
+	for _, col := range part.Columns {
+		if sqltext.IsEventIDColumnIn(part.Table, col) {
+			out = append(out, col)
+		}
+	}
+	if len(out) == 0 && c.w.in.prog.dedupTable(part.Table.Name) {
+		for _, col := range part.Columns {
+			if !sqltext.IsTimeColumn(col) {
+				out = append(out, col)
+			}
+		}
+	}
+	return out
+}
+
+// marked gives the outcome of a statement that tells repeats.
+func (c *sqlCall) marked(how know.Kind, tx *Tx, s *site) []exit {
+	w, st := c.w, c.st
+	part := st
+	for _, p := range st.Parts() {
+		if p.Kind == sqltext.Insert && p.Table.Name == s.Table {
+			part = p
+			break
+		}
+	}
+	skips := part.Conflict.Action.Skips() || part.Source != nil && notExists(part.Source) || part.Conflict.Action == sqltext.DoUpdate || part.Conflict.Action == sqltext.UnseenAction
+	business := !w.in.prog.dedupTable(s.Table)
+	switch w.check(s) {
+	case outFail:
+		return w.rowsOut(c.ins, how, rowFail, 0, s, nil)
+	case outDup:
+		if skips || st != part {
+			return w.rowsOut(c.ins, how, rowAbsent, 0, s, nil)
+		}
+		return w.rowsOut(c.ins, how, rowTaken, 0, s, nil)
+	}
+	w.in.wrote["new:sql:"+strings.ToLower(s.Table)] = true
+	if business || st != part {
+		w.naturally(c.ins, EffDB, s.Desc, s.Table, tx)
+	}
+	return w.rowsOut(c.ins, how, rowFound, 1, s, nil)
+}
+
+// sinks reports what flows into the key of a dedup table or of a conflict target.
+func (c *sqlCall) sinks(part *sqltext.Statement) {
+	table := part.Table.Name
+	if part.Kind == sqltext.Select && table == "" && len(part.From) > 0 {
+		table = part.From[0].Table.Name
+	}
+	dedup := c.w.in.prog.dedupTable(table)
+	if !dedup && !(part.Kind == sqltext.Insert && part.Conflict.Action.Skips()) {
+		return
+	}
+	cols := c.keyColumns(part)
+	put := func(p sqltext.Param, col string) {
+		if v := c.bind(p); v != nil {
+			c.w.in.sink(Sink{Kind: SinkDedupSQL, Name: col, Owner: table, Pos: c.at()}, v, c.w)
+		}
+	}
+	switch part.Kind {
+	case sqltext.Insert:
+		for _, row := range part.Rows {
+			for i, col := range part.Columns {
+				if i < len(row) && contains(cols, col) {
+					for _, p := range row[i].Params {
+						put(p, col)
+					}
+				}
+			}
+		}
+		if len(part.Columns) == 0 && dedup {
+			for _, row := range part.Rows {
+				for _, e := range row {
+					for _, p := range e.Params {
+						put(p, "")
+					}
+				}
+			}
+		}
+	case sqltext.Select, sqltext.Update:
+		keyed := false
+		for _, cond := range part.Where.Conds {
+			if cond.Op == sqltext.Equal && sqltext.IsEventIDColumnIn(part.Table, cond.Column.Name) {
+				keyed = true
+			}
+		}
+		for _, cond := range part.Where.Conds {
+			if cond.Op != sqltext.Equal && cond.Op != sqltext.In || keyed && !sqltext.IsEventIDColumnIn(part.Table, cond.Column.Name) {
+				continue
+			}
+			for _, p := range cond.Value.Params {
+				put(p, cond.Column.Name)
+			}
+		}
+	}
+	if part.Exists != nil {
+		c.sinks(part.Exists)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if strings.EqualFold(x, s) {
+			return true
+		}
+	}
+	return false
+}

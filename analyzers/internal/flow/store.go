@@ -1,0 +1,520 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
+
+// chain is a statement that a builder or ORM collects before it runs.
+type chain struct {
+	kind   know.Kind
+	table  string
+	steps  []step
+	tx     *Tx
+	text   *Value // of a prepared statement
+	insPos Pos    // where the INSERT was begun
+}
+
+type step struct {
+	name string
+	args []*Value
+}
+
+func (c *chain) has(name string) bool {
+	for _, s := range c.steps {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) chainOf(v *Value) *chain {
+	if v != nil && v.O != nil && v.O.Chain != nil {
+		return v.O.Chain
+	}
+	return &chain{tx: w.txOf(v)}
+}
+
+func (w *walker) chained(ins *Instr, ch *chain) *Value {
+	o := w.in.newObject(nil)
+	o.Chain, o.Tx, o.Local = ch, ch.tx, true
+	return &Value{K: VRef, O: o}
+}
+
+// gorm does what a call on a *gorm.DB does. Its outcome is the *gorm.DB it returns: Error and RowsAffected.
+func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []exit {
+	ch := *w.chainOf(recv)
+	ch.tx = w.txOf(recv)
+	name := ins.Call.Name
+	if row.Kind == know.GormChain {
+		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args})
+		switch name {
+		case "Model":
+			ch.table = w.tableOf(at(args, 0))
+		case "Table":
+			ch.table = text(at(args, 0))
+		}
+		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
+	}
+	if row.Kind == know.GormExec {
+		return w.gormExec(ins, &ch, recv, args)
+	}
+	table := ch.table
+	if table == "" {
+		table = w.tableOf(at(args, 0))
+	}
+	switch row.Kind {
+	case know.GormCreate, know.GormFirstOrCreate:
+		return w.gormCreate(ins, &ch, row.Kind, table, at(args, 0))
+	case know.GormFind, know.GormCount:
+		return w.gormFind(ins, &ch, row.Kind, table, args)
+	case know.GormSave:
+		w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
+	case know.GormUpdate:
+		if w.relative(args) {
+			w.effect(ins, EffDB, "UPDATE "+table, ch.tx)
+		} else {
+			return w.gormUpdate(ins, &ch, table)
+		}
+	case know.GormDelete:
+		w.naturally(ins, EffDB, "DELETE FROM "+table, table, ch.tx)
+	}
+	return w.gormOut(ins, &ch, nilVal, -1, nil)
+}
+
+// gormUpdate sets absolute values; where its conditions name the state it leaves, a repetition meets no row.
+func (w *walker) gormUpdate(ins *Instr, ch *chain, table string) []exit {
+	for _, s := range ch.steps {
+		if s.name == "Where" && strings.Contains(strings.ToLower(text(at(s.args, 0))), "status") {
+			si := &site{Pos: ins.Call.At, Desc: "UPDATE " + table, Store: "state", Table: table, Tx: ch.tx}
+			if w.check(si) == outDup {
+				return w.gormOut(ins, ch, nilVal, 0, si)
+			}
+			w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
+			return w.gormOut(ins, ch, nilVal, 1, si)
+		}
+	}
+	w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
+	return w.gormOut(ins, ch, nilVal, -1, nil)
+}
+
+// relative reports whether an update computes from the present value: gorm.Expr.
+func (w *walker) relative(args []*Value) bool {
+	for _, a := range args {
+		if a.Dyn == "gorm.io/gorm/clause.Expr" || a.expr != "" {
+			return true
+		}
+		if a.O != nil {
+			found := false
+			w.cells(a.O, "", func(v *Value) {
+				if v.Dyn == "gorm.io/gorm/clause.Expr" {
+					found = true
+				}
+			})
+			if found {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value) []exit {
+	out := w.runSQL(ins, know.SQLGet, recv, at(args, 0), w.variadic(args, 1), nil)
+	var res []exit
+	for _, e := range out {
+		sub := *w
+		sub.st = e.st
+		rows := int64(-1)
+		errv := nilVal
+		if len(e.vals) > 0 {
+			errv = e.vals[0]
+		}
+		var s *site
+		if errv.K == VErr {
+			s = errv.Site
+			if errv.S == errNoRows {
+				errv, rows = nilVal, 0
+			}
+		} else if s = sub.st.checked; s != nil && s.Pos == ins.Call.At {
+			rows = 1
+		}
+		res = append(res, sub.gormOut(ins, ch, errv, rows, s)...)
+	}
+	return res
+}
+
+func (w *walker) gormOut(ins *Instr, ch *chain, errv *Value, rows int64, s *site) []exit {
+	v := w.chained(ins, &chain{tx: ch.tx})
+	w.st.set(cell{v.O.id, "Error"}, errv)
+	n := top
+	if rows >= 0 {
+		n = &Value{K: VInt, I: rows, Site: s}
+	}
+	w.st.set(cell{v.O.id, "RowsAffected"}, n)
+	return []exit{{[]*Value{v}, w.st}}
+}
+
+// tableOf guesses the table of a model: what its TableName method returns, else its type's name.
+func (w *walker) tableOf(v *Value) string {
+	typ := v.Dyn
+	if typ == "" && v.O != nil && v.O.T != nil {
+		typ = v.O.T.Name
+	}
+	if typ == "" {
+		return ""
+	}
+	return w.in.prog.tableOf(typ)
+}
+
+func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string, model *Value) []exit {
+	skips, update := kind == know.GormFirstOrCreate, false
+	var key []string
+	for _, s := range ch.steps {
+		if s.name != "Clauses" {
+			continue
+		}
+		for _, a := range w.variadic(s.args, 0) {
+			if a.Dyn != "gorm.io/gorm/clause.OnConflict" {
+				continue
+			}
+			if a.O != nil {
+				if b := w.find(a.O, join(w.pathAt(a), "DoNothing"), nil, 0); b != nil {
+					if t, _ := b.truth(); t {
+						skips = true
+						continue
+					}
+				}
+			}
+			update = true
+		}
+	}
+	_ = key
+	dedup := w.in.prog.dedupTable(table)
+	idv, idName := w.modelID(model)
+	if idv != nil && dedup {
+		w.in.sink(Sink{Kind: SinkDedupSQL, Name: idName, Owner: table, Pos: ins.Call.At}, idv, w)
+	}
+	desc := "INSERT INTO " + table
+	made := idv != nil && w.deep(idv).has(FromV4|FromFresh) && !w.deep(idv).has(FromPayload|FromMessage|FromEventID)
+	if (dedup || skips || idv != nil && sqltext.IsEventIDColumn(idName)) && !(made && idName != "") {
+		s := &site{Pos: ins.Call.At, Desc: desc, Store: "sql", Table: table, Tx: ch.tx}
+		switch w.check(s) {
+		case outFail:
+			return w.gormOut(ins, ch, &Value{K: VErr, S: errFail, Site: s}, 0, s)
+		case outDup:
+			if skips || update {
+				return w.gormOut(ins, ch, nilVal, 0, s)
+			}
+			return w.gormOut(ins, ch, &Value{K: VErr, S: errUnique, Site: s}, 0, s)
+		}
+		w.in.wrote["new:sql:"+strings.ToLower(table)] = true
+		if !dedup {
+			w.naturally(ins, EffDB, desc, table, ch.tx)
+		}
+		return w.gormOut(ins, ch, nilVal, 1, s)
+	}
+	if update {
+		w.naturally(ins, EffDB, desc, table, ch.tx)
+		return w.gormOut(ins, ch, nilVal, 1, nil)
+	}
+	w.in.wrote["new:sql:"+strings.ToLower(table)] = true
+	key2 := siteKey(ins.Call.At)
+	s := &site{Pos: ins.Call.At, Desc: desc, Store: "sql", Table: table, Tx: ch.tx, Key: key2}
+	if w.in.world.Dup && w.in.wrote["taken:"+key2] {
+		w.in.sites[key2] = s
+		w.st.checked = s
+		return w.gormOut(ins, ch, &Value{K: VErr, S: errUnique, Site: s}, 0, s)
+	}
+	before := w.st.fork()
+	w.effect(ins, EffDB, desc, ch.tx)
+	out := w.gormOut(ins, ch, nilVal, 1, nil)
+	if w.in.world.Dup {
+		sub := *w
+		sub.st = before
+		out = append(out, sub.gormOut(ins, ch, &Value{K: VErr, S: errUnique, Site: s}, 0, s)...)
+	}
+	return out
+}
+
+// modelID is the field of a model that names the event.
+func (w *walker) modelID(model *Value) (*Value, string) {
+	if model.O == nil {
+		return nil, ""
+	}
+	var v *Value
+	name := ""
+	for _, f := range w.fieldNames(model) {
+		if sqltext.IsEventIDColumn(f) {
+			return w.find(model.O, join(w.pathAt(model), f), nil, 0), f
+		}
+	}
+	return v, name
+}
+
+func (w *walker) fieldNames(model *Value) []string {
+	var out []string
+	prefix := w.pathAt(model)
+	for c := range w.st.heap.m {
+		if c.obj == model.O.id && strings.HasPrefix(c.path, prefix) {
+			out = append(out, strings.TrimPrefix(strings.TrimPrefix(c.path, prefix), "."))
+		}
+	}
+	sortStrings(out)
+	return out
+}
+
+func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, args []*Value) []exit {
+	dest := at(args, 0)
+	keyed, byEvent := false, false
+	ask := func(cond string, vals []*Value) {
+		for _, v := range vals {
+			t := w.deep(v)
+			if t.has(FromPayload|FromMessage|FromKey|FromHeader|FromOffset) || !t.has(FromFresh|FromV4) {
+				keyed = true
+				if t.has(FromEventID) {
+					byEvent = true
+				}
+			}
+		}
+		for _, word := range strings.FieldsFunc(cond, func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
+			if sqltext.IsEventIDColumn(word) {
+				byEvent = true
+			}
+		}
+	}
+	for _, s := range ch.steps {
+		if s.name == "Where" || s.name == "Raw" {
+			ask(text(at(s.args, 0)), w.variadic(s.args, 1))
+			if at(s.args, 0).K != VStr {
+				ask("", s.args[:1])
+			}
+		}
+	}
+	if len(args) > 1 {
+		a := w.variadic(args, 1)
+		if len(a) > 0 {
+			ask(text(a[0]), a[1:])
+		}
+	}
+	fillDest := func(w *walker) {
+		if dest.K == VRef {
+			w.fillAll(dest, Taint{})
+		}
+	}
+	notFound := func(w *walker, s *site) *Value {
+		if kind == know.GormCount || ins.Call.Name == "Find" || ins.Call.Name == "Scan" || ins.Call.Name == "Pluck" {
+			return nilVal
+		}
+		return &Value{K: VErr, S: errNoRows, Site: s}
+	}
+	isCheck := keyed && (w.in.prog.dedupTable(table) || byEvent || w.in.wrote["sql:"+strings.ToLower(table)])
+	if isCheck {
+		s := &site{Pos: ins.Call.At, Desc: "SELECT FROM " + table, Store: "sql", Table: table, Tx: ch.tx, Look: true}
+		switch w.check(s) {
+		case outFail:
+			return w.gormOut(ins, ch, &Value{K: VErr, S: errFail, Site: s}, 0, s)
+		case outDup:
+			fillDest(w)
+			if kind == know.GormCount && dest.K == VRef && dest.O != nil {
+				w.st.set(cell{dest.O.id, dest.Path}, &Value{K: VInt, I: 1})
+			}
+			return w.gormOut(ins, ch, nilVal, 1, s)
+		}
+		if kind == know.GormCount && dest.K == VRef && dest.O != nil {
+			w.st.set(cell{dest.O.id, dest.Path}, &Value{K: VInt})
+		}
+		return w.gormOut(ins, ch, notFound(w, s), 0, s)
+	}
+	absent := *w
+	absent.st = w.st.fork()
+	fillDest(w)
+	out := w.gormOut(ins, ch, nilVal, -1, nil)
+	if e := notFound(w, nil); e.K == VErr {
+		out = append(out, absent.gormOut(ins, ch, e, 0, nil)...)
+	}
+	return out
+}
+
+// build does what a query builder's call does: it collects, and runs when it is told to.
+func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []exit {
+	ch := *w.chainOf(recv)
+	if t := w.txOf(recv); t != nil {
+		ch.tx = t
+	}
+	name := ins.Call.Name
+	switch row.Kind {
+	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect:
+		ch.kind, ch.insPos = row.Kind, ins.Pos
+		ch.steps = nil
+		if row.Arg >= 0 {
+			ch.table = text(at(args, row.Arg))
+		}
+		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
+	case know.BuildStep:
+		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args})
+		switch name {
+		case "Model":
+			ch.table = w.tableOf(at(args, 0))
+		case "Into", "Table", "From":
+			if s := at(args, 0); s.K == VStr {
+				ch.table = s.S
+			}
+		}
+		if name == "RunWith" || name == "Conn" {
+			ch.tx = w.txOf(at(args, 0))
+		}
+		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
+	}
+	for _, a := range args {
+		if t := w.txOf(a); t != nil && ch.tx == nil {
+			ch.tx = t
+		}
+	}
+	txt, binds := w.render(&ch)
+	handle := &Value{K: VRef, O: w.in.newObject(nil)}
+	handle.O.Tx = ch.tx
+	how := know.SQLExec
+	switch {
+	case strings.HasPrefix(name, "QueryRow"):
+		how = know.SQLQueryRow
+	case strings.HasPrefix(name, "Query"):
+		how = know.SQLQuery
+	case strings.HasPrefix(name, "Scan"), name == "Count", name == "Exists":
+		how = know.SQLGet
+	}
+	out := w.runSQL(ins, how, handle, strVal(txt, Taint{}), binds, nil)
+	if how == know.SQLGet && len(ins.Call.Res) > 1 {
+		for i := range out {
+			out[i].vals = fit(ins.Call, top, out[i].vals[len(out[i].vals)-1])
+		}
+	}
+	return out
+}
+
+// render writes a collected statement as SQL, so that one judge judges all.
+func (w *walker) render(ch *chain) (string, []*Value) {
+	hole := string(rune(sqltext.Hole))
+	table := ch.table
+	if table == "" {
+		table = hole
+	}
+	var cols, tail, where, set []string
+	var vals, binds []*Value
+	for _, s := range ch.steps {
+		list := w.variadic(s.args, 0)
+		switch s.name {
+		case "Columns", "Column":
+			for _, v := range list {
+				cols = append(cols, text(v))
+			}
+		case "Values", "Value":
+			vals = append(vals, list...)
+		case "Suffix", "On", "SuffixExpr":
+			pre := ""
+			if s.name == "On" {
+				pre = "ON "
+			}
+			tail = append(tail, pre+text(at(s.args, 0)))
+		case "Returning":
+			tail = append(tail, "RETURNING "+text(at(s.args, 0)))
+		case "Ignore":
+			tail = append(tail, "ON CONFLICT DO NOTHING")
+		case "Options":
+			if strings.EqualFold(text(at(list, 0)), "IGNORE") {
+				tail = append(tail, "ON CONFLICT DO NOTHING")
+			}
+		case "Model":
+			m := at(s.args, 0)
+			if m.O != nil && ch.kind == know.BuildInsert {
+				for _, f := range w.fieldNames(m) {
+					cols = append(cols, snake(f))
+					vals = append(vals, w.find(m.O, join(w.pathAt(m), f), nil, 0))
+				}
+			}
+		case "Where", "WherePK":
+			c, b := w.whereText(s)
+			where = append(where, c)
+			binds = append(binds, b...)
+		case "Set", "SetMap", "SetColumn":
+			x := at(s.args, 0)
+			if x.K == VStr && len(s.args) > 1 && !strings.Contains(x.S, "=") {
+				v := at(s.args, 1)
+				if v.expr != "" {
+					set = append(set, x.S+" = "+v.expr)
+				} else {
+					set = append(set, x.S+" = ?")
+				}
+			} else {
+				set = append(set, text(x))
+			}
+		}
+	}
+	var b strings.Builder
+	switch ch.kind {
+	case know.BuildInsert:
+		b.WriteString("INSERT INTO " + table)
+		if len(cols) > 0 {
+			b.WriteString(" (" + strings.Join(cols, ", ") + ")")
+		}
+		b.WriteString(" VALUES (")
+		for i := range vals {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString("?")
+		}
+		b.WriteString(") " + strings.Join(tail, " "))
+		for i, v := range vals {
+			if v == nil {
+				vals[i] = top
+			}
+		}
+		return b.String(), vals
+	case know.BuildUpdate:
+		b.WriteString("UPDATE " + table + " SET " + strings.Join(set, ", "))
+	case know.BuildDelete:
+		b.WriteString("DELETE FROM " + table)
+	default:
+		b.WriteString("SELECT 1 FROM " + table)
+	}
+	if len(where) > 0 {
+		b.WriteString(" WHERE " + strings.Join(where, " AND "))
+	}
+	b.WriteString(" " + strings.Join(tail, " "))
+	return b.String(), binds
+}
+
+// whereText is a builder's condition as SQL. squirrel's Eq is a map from columns to values.
+func (w *walker) whereText(s step) (string, []*Value) {
+	x := at(s.args, 0)
+	if x.K == VStr {
+		return x.S, w.variadic(s.args, 1)
+	}
+	if x.O != nil {
+		var conds []string
+		var binds []*Value
+		for _, f := range w.fieldNames(x) {
+			if strings.HasPrefix(f, "{") {
+				op := " = ?"
+				if strings.HasSuffix(x.Dyn, ".Lt") || strings.HasSuffix(x.Dyn, ".LtOrEq") {
+					op = " < ?"
+				} else if strings.HasSuffix(x.Dyn, ".NotEq") {
+					op = " <> ?"
+				}
+				conds = append(conds, strings.Trim(f, "{}")+op)
+				binds = append(binds, w.find(x.O, join(w.pathAt(x), f), nil, 0))
+			}
+		}
+		if len(conds) > 0 {
+			return strings.Join(conds, " AND "), binds
+		}
+	}
+	return string(rune(sqltext.Hole)), nil
+}
+
+// snake writes a field's name as a column's.
+func snake(s string) string { return strings.Join(know.Words(s), "_") }

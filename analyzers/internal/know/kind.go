@@ -1,0 +1,177 @@
+package know
+
+// Kind says what a call does, as far as the rules care.
+type Kind uint8
+
+// The kinds of calls. What Arg and Arg2 of a [Row] mean is said beside each kind; an argument index counts from the
+// first argument after the receiver, -1 is "none".
+const (
+	None Kind = iota
+
+	// Messages.
+	Ack       // acknowledges or commits; Arg is the message or messages, -1 when it commits all that was polled
+	Nack      // hands the message back
+	AutoRead  // reads and, on a reader with a group, commits what it returned
+	Register  // Arg is the function that is called with a message later (-1: every function among the arguments)
+	Each      // Arg is the function that is called with a message before the call returns
+	Produce   // sends messages; Arg is the message, messages or payload
+	Consumed  // yields consumed messages though its type alone does not say so
+	Delivered // yields what was produced: its offset is none of a consumed message
+	TxnEnd    // ends a Kafka transaction that also commits the consumed offsets
+
+	// SQL by text. Arg is the index of the text, Arg2 that of the first bind argument.
+	SQLExec
+	SQLQuery    // returns rows
+	SQLQueryRow // returns one row to scan
+	SQLGet      // scans into Arg2-1 directly: sqlx Get and Select
+	SQLNamed    // bind values come from a struct or map at Arg2
+	SQLPrepare  // returns a statement whose Exec and Query take only bind arguments
+	StmtExec    // Arg is the first bind argument
+	StmtQuery
+	StmtQueryRow
+	BatchQueue // pgx.Batch.Queue
+	BatchSend
+	CopyFrom // bulk insert; Arg is the table
+
+	// Transactions and outcomes.
+	Begin     // returns a transaction
+	TxFunc    // Arg is the closure that runs in a transaction; it commits when the closure returns nil
+	Commit    //
+	Rollback  //
+	Scan      // scans a row
+	RowNext   // rows.Next
+	Affected  // RowsAffected of a result
+	UseTx     // returns a handle on the transaction Arg
+	SameTx    // returns the handle it was called on, possibly with options: WithContext, Debug
+	Savepoint // Begin on a transaction
+
+	// GORM.
+	GormCreate // Arg is the model
+	GormSave   // upsert by primary key
+	GormUpdate // sets absolute values unless an expression is among them
+	GormDelete
+	GormFind // looks up; found or gorm.ErrRecordNotFound
+	GormCount
+	GormChain // Where, Clauses, Model, …: collects
+	GormExec  // raw SQL, Arg the text
+	GormFirstOrCreate
+
+	// Query builders and ORMs that collect and then run.
+	BuildInsert // Arg is the table or model
+	BuildUpdate
+	BuildDelete
+	BuildSelect
+	BuildStep // Columns, Values, Suffix, OnConflict, Where, …
+	BuildRun  // Exec, Scan, Save, …: the statement runs
+	BuildExpr // a piece of SQL as a value: Arg is the text
+
+	// Redis.
+	RedisSetNX   // Arg is the key; true or 1 when it was absent
+	RedisSet     // Arg is the key
+	RedisDel     // Arg is the key
+	RedisGet     // Arg is the key
+	RedisExists  // Arg is the key
+	RedisSAdd    // Arg is the key, Arg2 the member; 1 when it was absent
+	RedisSMember // Arg is the key, Arg2 the member
+	RedisWrite   // any other write: INCR, LPUSH, XADD, ZADD, …
+	RedisDo      // command by name at Arg: redigo
+	RedisResult  // Result, Val, Err of a command
+	RedisScript  // a Lua script
+
+	// MongoDB.
+	MongoInsert
+	MongoUpdate  // Arg is the filter, Arg2 the update document
+	MongoReplace // by filter
+	MongoDelete
+	MongoFind
+	MongoCount
+
+	// The outside world.
+	HTTPSend   // Arg is the request
+	HTTPPost   // Arg is the URL; always mutating
+	HTTPGet    // Arg is the URL; never mutating
+	HTTPNew    // makes a request: Arg is the method, Arg2 the URL
+	HTTPHeader // sets a header: Arg is the name, Arg2 the value
+	RestSend   // resty and req: Arg is the URL, Name says the method
+	RestStep   // returns the request it was called on
+	GRPCInvoke // grpc.ClientConn.Invoke
+	Mail
+	FileWrite
+	ESWrite // search index write: Arg is the document
+	OtherWrite
+	KeyStore // a key-value or object store write by key: lands on the same state
+
+	// Ids.
+	V4          // a random id
+	V7          // an id ordered by time, or otherwise fine
+	NameID      // an id derived from its arguments
+	IDText      // the same id in another form: String, MustParse
+	FreshValue  // different on every call: time.Now, rand
+	EventIDSink // the call makes its argument Arg an event id
+	HeaderRead  // Arg is the name of a message header
+	NewMessage  // watermill's message.NewMessage: Arg is the id, Arg2 the payload
+
+	// Values.
+	ErrIs       // errors.Is
+	ErrAs       // errors.As
+	ErrNew      // a new error
+	ErrWrap     // an error that wraps its arguments
+	IsDuplicate // tells whether the error at Arg is a unique violation
+	Sprintf     // formats: Arg is the format
+	Sprint      // joins its arguments
+	Decode      // fills Arg2 from Arg
+	DecodeRet   // returns a value made of Arg
+	PutBytes    // writes Arg2 into Arg
+	CtxWith     // context.WithValue: Arg the key, Arg2 the value
+	CtxValue    // context.Value: Arg the key
+	Wait        // waits for goroutines
+	GoFunc      // runs the function Arg in another goroutine
+	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry
+	Silent      // no effect at all: logging, metrics, tracing
+	StringFn    // strings.Contains and the like on an error's text
+)
+
+// A Row is what is known about a function or method.
+type Row struct {
+	Pkg  string // normalised import path, see [Normal]
+	Recv string // type name, "" for a function of the package, "*" for both and for any type
+	Name string // names, with | between
+	Kind Kind
+	Arg  int
+	Arg2 int
+}
+
+// A Sym names a function of a library.
+type Sym struct{ Pkg, Recv, Name string }
+
+var index = func() map[Sym]*Row {
+	m := make(map[Sym]*Row)
+	for _, table := range [][]Row{kafkaRows, sqlRows, gormRows, builderRows, redisRows, mongoRows, outsideRows, idRows, valueRows} {
+		for i := range table {
+			r := &table[i]
+			start := 0
+			for j := 0; j <= len(r.Name); j++ {
+				if j == len(r.Name) || r.Name[j] == '|' {
+					k := Sym{r.Pkg, r.Recv, r.Name[start:j]}
+					if _, dup := m[k]; !dup {
+						m[k] = r
+					}
+					start = j + 1
+				}
+			}
+		}
+	}
+	return m
+}()
+
+// Lookup returns what is known about a function. The package path is normalised by the caller. It returns nil when
+// nothing is known.
+func Lookup(s Sym) *Row {
+	if r := index[s]; r != nil {
+		return r
+	}
+	if s.Recv != "*" {
+		return index[Sym{s.Pkg, "*", s.Name}]
+	}
+	return nil
+}

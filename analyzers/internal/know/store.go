@@ -1,0 +1,141 @@
+package know
+
+const (
+	squirrel = "github.com/Masterminds/squirrel"
+	bun      = "github.com/uptrace/bun"
+	redis    = "github.com/redis/go-redis"
+	redigo   = "github.com/gomodule/redigo/redis"
+	mongo    = "go.mongodb.org/mongo-driver/mongo"
+)
+
+var builderRows = []Row{
+	{squirrel, "*", "Insert|Replace", BuildInsert, 0, -1},
+	{squirrel, "*", "Update", BuildUpdate, 0, -1},
+	{squirrel, "*", "Delete", BuildDelete, 0, -1},
+	{squirrel, "*", "Select", BuildSelect, -1, -1},
+	{squirrel, "*", "Columns|Values|Suffix|SuffixExpr|Prefix|Into|Options|Set|SetMap|Where|From|Limit|OrderBy|Returning|Join|LeftJoin|Column|GroupBy|Offset|Table|PrefixExpr", BuildStep, -1, -1},
+	{squirrel, "*", "RunWith", UseTx, 0, -1},
+	{squirrel, "*", "PlaceholderFormat", SameTx, -1, -1},
+	{squirrel, "*", "Exec|ExecContext|Query|QueryContext|QueryRow|QueryRowContext|Scan|ScanContext", BuildRun, -1, -1},
+	{squirrel, "", "ExecContextWith|ExecWith|QueryContextWith|QueryRowContextWith", BuildRun, -1, -1},
+
+	{squirrel, "", "Expr", BuildExpr, 0, 1},
+	{"gorm.io/gorm", "", "Expr", BuildExpr, 0, 1},
+
+	{bun, "*", "NewInsert|NewMerge", BuildInsert, -1, -1},
+	{bun, "*", "NewUpdate", BuildUpdate, -1, -1},
+	{bun, "*", "NewDelete", BuildDelete, -1, -1},
+	{bun, "*", "NewSelect", BuildSelect, -1, -1},
+	{bun, "*", "NewRaw", BuildStep, -1, -1},
+	{bun, "*", "Model|Table|TableExpr|ModelTableExpr|Column|ColumnExpr|ExcludeColumn|Value|On|Set|SetColumn|Where|WhereOr|WherePK|WhereGroup|Returning|Ignore|Replace|Limit|Order|OrderExpr|For|Join|Relation|OmitZero|Bulk", BuildStep, -1, -1},
+	{bun, "*", "Conn", UseTx, 0, -1},
+	{bun, "*", "Exec|Scan|Count|Exists|ScanAndCount", BuildRun, -1, -1},
+	{bun, "*", "ExecContext", SQLExec, 1, 2},
+	{bun, "*", "QueryContext", SQLQuery, 1, 2},
+	{bun, "*", "QueryRowContext", SQLQueryRow, 1, 2},
+	{bun, "*", "BeginTx|Begin", Begin, -1, -1},
+	{bun, "*", "RunInTx", TxFunc, 2, -1},
+	{bun, "Tx", "Commit", Commit, -1, -1},
+	{bun, "Tx", "Rollback", Rollback, -1, -1},
+}
+
+var redisRows = []Row{
+	{redis, "*", "SetNX", RedisSetNX, 1, 2},
+	{redis, "*", "SetArgs", RedisSet, 1, 2},
+	{redis, "*", "Set|SetEx|SetXX|GetSet|SetEX", RedisSet, 1, 2},
+	{redis, "*", "MSet", RedisSet, 1, -1},
+	{redis, "*", "HSet|HMSet", RedisSet, 1, 2},
+	{redis, "*", "HSetNX", RedisSetNX, 2, 3},
+	{redis, "*", "Del|Unlink|HDel|Expire|ExpireAt|PExpire|Persist|SRem|ZRem", RedisDel, 1, -1},
+	{redis, "*", "Get|GetEx|GetDel|MGet|HGet", RedisGet, 1, -1},
+	{redis, "*", "Exists", RedisExists, 1, -1},
+	{redis, "*", "HExists|SIsMember", RedisSMember, 1, 2},
+	{redis, "*", "SAdd", RedisSAdd, 1, 2},
+	{redis, "*", "ZAdd", RedisSet, 1, 2},
+	{redis, "*", "ZAddNX", RedisSAdd, 1, 2},
+	{redis, "*", "Incr|IncrBy|IncrByFloat|Decr|DecrBy|HIncrBy|HIncrByFloat|LPush|RPush|LPushX|RPushX|LPop|RPop|BLPop|BRPop|RPopLPush|LMove|XAdd|XAck|ZIncrBy|Append|Publish|PFAdd|SPop|ZPopMin|ZPopMax|LRem|LTrim|GeoAdd|SetBit|XDel|XTrim", RedisWrite, 1, -1},
+	{redis, "*", "Eval|EvalSha|Run", RedisScript, -1, -1},
+	{redis, "*", "TxPipelined|Pipelined", CallFunc, 1, -1},
+	{redis, "*", "Result|Val|Err|Bool|Int|Int64|Uint64|Text|Bytes|String", RedisResult, -1, -1},
+	{redis, "*", "Ping|Close|TTL|Keys|Scan|Subscribe|PSubscribe|HGetAll|SMembers|LRange|ZRange|ZRevRange|ZScore|SCard|ZCard|LLen|HLen|HKeys|HVals|XRead|XReadGroup|XRange|Watch|Pipeline|TxPipeline|Type|ZRangeByScore|ZRevRangeWithScores|ZRangeWithScores|ZRank|ZRevRank", Silent, -1, -1},
+	{redigo, "Conn", "Do|Send", RedisDo, 0, 1},
+	{redigo, "", "Int|Int64|Bool|String|Bytes|Values", RedisResult, -1, -1},
+	{redigo, "Pool", "Get|GetContext", SameTx, -1, -1},
+}
+
+var mongoRows = []Row{
+	{mongo, "Collection", "InsertOne|InsertMany|BulkWrite", MongoInsert, 1, -1},
+	{mongo, "Collection", "UpdateOne|UpdateMany|UpdateByID|FindOneAndUpdate", MongoUpdate, 1, 2},
+	{mongo, "Collection", "ReplaceOne|FindOneAndReplace", MongoReplace, 1, 2},
+	{mongo, "Collection", "DeleteOne|DeleteMany|FindOneAndDelete|Drop", MongoDelete, 1, -1},
+	{mongo, "Collection", "FindOne", MongoFind, 1, -1},
+	{mongo, "Collection", "Find|Aggregate|Distinct", Silent, -1, -1},
+	{mongo, "Collection", "CountDocuments|EstimatedDocumentCount", MongoCount, 1, -1},
+	{mongo, "SingleResult", "Decode|Err", Scan, 0, -1},
+	{mongo, "", "IsDuplicateKeyError", IsDuplicate, 0, -1},
+	{mongo, "*", "WithTransaction", TxFunc, 1, -1},
+	{mongo, "Client", "UseSession|UseSessionWithOptions", CallFunc, -1, -1},
+}
+
+const (
+	resty    = "github.com/go-resty/resty"
+	reqlib   = "github.com/imroc/req"
+	fasthttp = "github.com/valyala/fasthttp"
+	esapi    = "github.com/elastic/go-elasticsearch"
+)
+
+var outsideRows = []Row{
+	{"net/http", "", "NewRequest", HTTPNew, 0, 1},
+	{"net/http", "", "NewRequestWithContext", HTTPNew, 1, 2},
+	{"net/http", "Client", "Do", HTTPSend, 0, -1},
+	{"net/http", "RoundTripper", "RoundTrip", HTTPSend, 0, -1},
+	{"net/http", "Transport", "RoundTrip", HTTPSend, 0, -1},
+	{"net/http", "*", "Post|PostForm", HTTPPost, 0, -1},
+	{"net/http", "*", "Get|Head", HTTPGet, 0, -1},
+	{"net/http", "Header", "Set|Add", HTTPHeader, 0, 1},
+	{resty, "Request", "Post|Put|Patch|Delete|Send|Execute", RestSend, 0, -1},
+	{resty, "Request", "Get|Head|Options", HTTPGet, 0, -1},
+	{resty, "Request", "SetHeader|SetHeaderVerbatim", HTTPHeader, 0, 1},
+	{resty, "Request", "SetHeaders|SetBody|SetContext|SetResult|SetError|SetQueryParam|SetQueryParams|SetPathParam|SetPathParams|SetFormData|SetAuthToken|SetBasicAuth", RestStep, -1, -1},
+	{resty, "Client", "R|NewRequest", RestStep, -1, -1},
+	{reqlib, "Request", "Post|Put|Patch|Delete|Send|MustPost|MustPut", RestSend, 0, -1},
+	{reqlib, "Request", "Get|Head|MustGet", HTTPGet, 0, -1},
+	{reqlib, "Request", "SetHeader", HTTPHeader, 0, 1},
+	{reqlib, "*", "SetHeaders|SetBody|SetContext|SetBodyJsonMarshal|R|NewRequest|SetSuccessResult|SetErrorResult", RestStep, -1, -1},
+	{fasthttp, "*", "Do|DoTimeout|DoDeadline|DoRedirects", HTTPSend, 0, -1},
+	{fasthttp, "RequestHeader", "Set|SetBytesKV|Add", HTTPHeader, 0, 1},
+	{"google.golang.org/grpc", "*", "Invoke", GRPCInvoke, 1, 2},
+	{"google.golang.org/grpc", "*", "NewStream", Silent, -1, -1},
+	{"net/smtp", "", "SendMail", Mail, -1, -1},
+	{"gopkg.in/gomail", "*", "DialAndSend|Send", Mail, -1, -1},
+	{"github.com/go-gomail/gomail", "*", "DialAndSend|Send", Mail, -1, -1},
+	{"github.com/jordan-wright/email", "Email", "Send|SendWithTLS|SendWithStartTLS", Mail, -1, -1},
+	{"github.com/wneessen/go-mail", "Client", "DialAndSend|DialAndSendWithContext|Send", Mail, -1, -1},
+	{"github.com/xhit/go-simple-mail", "Email", "Send", Mail, -1, -1},
+	{"github.com/mailgun/mailgun-go", "*", "Send", Mail, -1, -1},
+	{"github.com/resend/resend-go", "*", "Send|SendWithContext", Mail, -1, -1},
+	{"github.com/sendgrid/sendgrid-go", "*", "Send|SendWithContext|API", Mail, -1, -1},
+	{"github.com/aws/aws-sdk-go/service/ses", "*", "SendEmail|SendRawEmail|SendEmailWithContext", Mail, -1, -1},
+	{"github.com/aws/aws-sdk-go/service/sesv2", "*", "SendEmail", Mail, -1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/ses", "Client", "SendEmail|SendRawEmail", Mail, -1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/sesv2", "Client", "SendEmail", Mail, -1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/sns", "Client", "Publish|PublishBatch", OtherWrite, 1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/sqs", "Client", "SendMessage|SendMessageBatch", OtherWrite, 1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", "Client", "UpdateItem|TransactWriteItems", OtherWrite, 1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", "Client", "PutItem|DeleteItem|BatchWriteItem", KeyStore, 1, -1},
+	{"github.com/aws/aws-sdk-go-v2/service/s3", "Client", "PutObject|DeleteObject|CopyObject", KeyStore, 1, -1},
+	{"github.com/twilio/twilio-go/rest/api/v2010", "ApiService", "CreateMessage|CreateCall", OtherWrite, -1, -1},
+	{"firebase.google.com/go/messaging", "Client", "Send|SendMulticast|SendAll|SendEach|SendEachForMulticast", OtherWrite, -1, -1},
+	{"github.com/slack-go/slack", "Client", "PostMessage|PostMessageContext", OtherWrite, -1, -1},
+	{"github.com/nats-io/nats.go", "*", "Publish|PublishMsg|Request|PublishAsync", OtherWrite, -1, -1},
+	{"github.com/rabbitmq/amqp091-go", "Channel", "Publish|PublishWithContext|PublishWithDeferredConfirm", OtherWrite, -1, -1},
+	{"github.com/streadway/amqp", "Channel", "Publish", OtherWrite, -1, -1},
+	{"github.com/olivere/elastic", "IndexService", "Do", ESWrite, -1, -1},
+	{esapi + "/esapi", "IndexRequest", "Do", ESWrite, -1, -1},
+	{esapi, "*", "Index|Bulk|Update", ESWrite, -1, -1},
+	{"github.com/ClickHouse/clickhouse-go/lib/driver", "*", "Exec|AsyncInsert", SQLExec, 1, 2},
+	{"github.com/ClickHouse/clickhouse-go/lib/driver", "Batch", "Send", OtherWrite, -1, -1},
+	{"os", "", "WriteFile", FileWrite, 0, -1},
+	{"os", "File", "Write|WriteString|WriteAt", FileWrite, -1, -1},
+	{"io/ioutil", "", "WriteFile", FileWrite, 0, -1},
+}

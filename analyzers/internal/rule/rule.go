@@ -1,0 +1,85 @@
+// Package rule holds the identity of the rules: their ids, titles and pages, what a finding is, and how one is
+// suppressed. It looks at no code but comments.
+package rule
+
+import "strings"
+
+// The rules of the R-KFK-IDEM catalogue.
+const (
+	X1 = "R-KFK-IDEM-X1"
+	X2 = "R-KFK-IDEM-X2"
+	R1 = "R-KFK-IDEM-1"
+	R2 = "R-KFK-IDEM-2"
+	R3 = "R-KFK-IDEM-3"
+	R4 = "R-KFK-IDEM-4"
+	// Directives is the category of findings about idemlint's own comments.
+	Directives = "idemlint"
+)
+
+// page is where the pages of the rules are.
+const page = "https://github.com/idemlint/idemlint/blob/main/analyzers/"
+
+var analyzers = []struct{ name, rule string }{
+	{"dedupcheck", X1}, {"offsetkey", X2}, {"moneykey", R4}, {"uuidv7", R1}, {"payloadid", R1},
+	{"dedupsql", R2}, {"deduptx", R3}, {"ackorder", R3},
+}
+
+// Of returns the id of the rule that an analyzer checks, "" for an unknown analyzer.
+func Of(analyzer string) string {
+	for _, a := range analyzers {
+		if a.name == analyzer {
+			return a.rule
+		}
+	}
+	return ""
+}
+
+// Named returns the full id that a word stands for: an id, its tail ("X1", "4"), or an analyzer's name. ok is false
+// when it stands for none.
+func Named(word string) (id string, analyzer string, ok bool) {
+	for _, a := range analyzers {
+		if strings.EqualFold(word, a.name) {
+			return a.rule, a.name, true
+		}
+	}
+	up := strings.ToUpper(word)
+	for _, id := range []string{X1, X2, R1, R2, R3, R4} {
+		tail := strings.TrimPrefix(id, "R-KFK-IDEM-")
+		if up == id || up == tail || up == "IDEM-"+tail || up == "R"+tail {
+			return id, "", true
+		}
+	}
+	return "", "", false
+}
+
+// URL returns the page of an analyzer.
+func URL(analyzer string) string { return page + analyzer + "/RULE.md" }
+
+// A Related is another place a finding speaks of.
+type Related struct {
+	Posn    string // file:line:column
+	Message string
+}
+
+// An Edit replaces the bytes between two positions of a file.
+type Edit struct {
+	Posn, End string // file:line:column
+	New       string
+}
+
+// A Fix is a change that removes a finding.
+type Fix struct {
+	Message string
+	Edits   []Edit
+}
+
+// A Finding is one violation of a rule at one place.
+type Finding struct {
+	Rule     string // full id, or [Directives]
+	Analyzer string
+	Posn     string // file:line:column
+	End      string // the same form, "" when unknown
+	Message  string
+	Related  []Related
+	Fixes    []Fix
+}
