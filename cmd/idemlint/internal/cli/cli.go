@@ -125,8 +125,11 @@ func (c Command) print(result *lint.Result, call *call) (int, error) {
 	case len(result.Failures)+len(result.Broken) > 0:
 		return ExitError, nil
 	case len(result.Findings) > 0 && !call.json:
-		fmt.Fprintf(c.Stderr, "%s: %s in %s\n", rules.Analyzer,
-			count(len(result.Findings), "finding"), count(len(result.Packages), "package"))
+		in := make(map[string]bool)
+		for _, f := range result.Findings {
+			in[f.Package] = true
+		}
+		fmt.Fprintf(c.Stderr, "%s: %s in %s\n", rules.Analyzer, count(len(result.Findings), "finding"), count(len(in), "package"))
 		return ExitFindings, nil
 	}
 	return ExitClean, nil
@@ -172,7 +175,7 @@ func isDir(path string) bool {
 // wrongWord is the error for a word that was taken for a package and is none, as a misspelt sub-command is: it says
 // the right call.
 func wrongWord(result *lint.Result, dir string) error {
-	if len(result.Packages) > 0 {
+	if len(result.Findings) > 0 {
 		return nil
 	}
 	for _, f := range result.Failures {

@@ -72,6 +72,12 @@ func FailEngine() {}
 package crashes
 
 func CrashEngine() {}
+-- silent/x.go --
+package silent
+
+import _ "example.com/broken/crashes"
+
+func Silent() {}
 -- tagged/x.go --
 //go:build sometag
 
@@ -112,7 +118,7 @@ func TestAPackageThatCannotBeAnalysedIsNamedBesideTheFindingsOfTheOthers(t *test
 			[]string{"package example.com/broken/enginepanics was not analysed: analyzer engine failed: internal error: assignment to entry in nil map (fake_test.go:LINE)"}},
 		{"makes what all need fail", []string{"./enginefails"},
 			[]string{"package example.com/broken/enginefails was not analysed: analyzer engine failed: the engine is out of order"}},
-		{"crashes the tool", []string{"./crashes"},
+		{"crashes the tool", []string{"./crashes", "./silent"},
 			[]string{"package example.com/broken/crashes was not analysed: internal error: panic: in the background"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,7 +155,7 @@ func TestAllThatIsBrokenAtOnceHidesNoFinding(t *testing.T) {
 		"enginepanics", "enginefails", "crashes"} {
 		wantContains(t, "standard error", got.stderr, "package example.com/broken/"+pkg)
 	}
-	if strings.Contains(got.stderr, "tagged") || strings.Contains(got.stderr, "[running]") {
+	if strings.Contains(got.stderr, "tagged") || strings.Contains(got.stderr, "silent") || strings.Contains(got.stderr, "[running]") {
 		t.Errorf("standard error names what is no error, or shows a trace:\n%s", got.stderr)
 	}
 }

@@ -66,8 +66,8 @@ func recordSkip(importPath string) {
 
 // The fake rules: a function named Bad… is a finding of X1, Worse… of X2, Strict… of X1 with -badcheck.strict. A
 // function Half… is a finding of X1 that only the whole can see: when another package has a function Rest… of the
-// same ending. A call that leads to kafka.Poll of the seed module is a finding of 1. Functions named Panic… and
-// Fail… make the analyzer of the same name do so.
+// same ending. A call that leads to kafka.Poll of the seed module is a finding of 1. Functions named Panic…,
+// Fail… and Crash… make an analyzer do so. Of a package with a function Silent… there is no summary.
 
 type pollFact struct{}
 
@@ -226,7 +226,7 @@ func runWorse(pass *analysis.Pass) (any, error) {
 type half struct{ Name, Posn string }
 
 func runIndex(pass *analysis.Pass, on bool) (any, error) {
-	if !on {
+	if !on || len(functions(pass, "Silent")) > 0 {
 		return nil, nil
 	}
 	halves := []half{}

@@ -142,43 +142,49 @@ func listError(e packages.Error) string {
 	return e.Pos + ": " + e.Msg
 }
 
-// buildFailures explains the packages that were asked for and of which go vet said nothing: they do not build,
-// the tool failed on them, or something that they import is such a package.
+// buildFailures are the packages of which go vet says that they do not build or that the tool failed on them, and
+// the packages that import one that does not build, of which it says nothing.
 func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []Failure) []Failure {
-	explained := make(map[string]bool)
+	done := make(map[string]bool)
 	for _, u := range out.units {
-		explained[importPath(u.Package)] = true
+		done[importPath(u.Package)] = true
 	}
 	for _, f := range known {
-		explained[f.Package] = true
+		done[f.Package] = true
 	}
 	var failures []Failure
-	direct := make(map[string]bool)
+	unbuilt := make(map[string]bool)
 	for _, b := range out.blocks {
 		path := importPath(b.pkg)
-		if path == "" || explained[path] {
+		if path == "" || done[path] {
 			continue
 		}
-		explained[path], direct[path] = true, true
-		reason, cause := notBuilt, b.lines[0]
-		if b.crash != "" {
-			reason, cause = notAnalysed, "internal error: "+b.crash
-		} else if strings.HasPrefix(cause, "analyzer ") || strings.HasPrefix(cause, "internal error: ") {
-			reason, cause = notAnalysed, strings.Replace(cause, " on package "+path+": ", ": ", 1)
-		}
+		done[path] = true
+		reason, cause := b.verdict(path)
+		unbuilt[path] = reason == notBuilt
 		failures = append(failures, l.failure(path, reason, cause))
 	}
 	for _, p := range roots {
-		if owner(p) != p.ID || explained[p.ID] || len(p.GoFiles) == 0 {
+		if owner(p) != p.ID || done[p.ID] {
 			continue
 		}
-		cause := cmp.Or(out.text(), "go vet did not say why")
-		if culprit := imported(p, direct); culprit != "" {
-			cause = "it imports " + culprit + ", which does not build"
+		if culprit := imported(p, unbuilt); culprit != "" {
+			failures = append(failures, l.failure(p.ID, notAnalysed, "it imports "+culprit+", which does not build"))
 		}
-		failures = append(failures, l.failure(p.ID, notAnalysed, cause))
 	}
 	return failures
+}
+
+// verdict tells what a block about a package that was not analysed means, and its first error.
+func (b block) verdict(path string) (reason, cause string) {
+	cause = b.lines[0]
+	switch {
+	case b.crash != "":
+		return notAnalysed, "internal error: " + b.crash
+	case strings.HasPrefix(cause, "analyzer "), strings.HasPrefix(cause, "internal error: "):
+		return notAnalysed, strings.Replace(cause, " on package "+path+": ", ": ", 1)
+	}
+	return notBuilt, cause
 }
 
 // imported is the first package, by import path, that p depends on and that is in set.

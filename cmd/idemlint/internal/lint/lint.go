@@ -55,9 +55,6 @@ type Result struct {
 
 	// Failures are the packages that were not analysed, sorted by package.
 	Failures []Failure
-
-	// Packages are the ids of the packages that were analysed, sorted.
-	Packages []string
 }
 
 // Run analyses the packages that the patterns name. Packages that do not load or build are in the result's
@@ -88,7 +85,6 @@ func (l Linter) reduce(units []finding.Unit) (*Result, error) {
 	var payloads []string
 	homes := make(map[string]string) // directory to package id
 	for _, unit := range units {
-		result.Packages = append(result.Packages, unit.Package)
 		result.Broken = append(result.Broken, unit.Failures...)
 		for _, f := range unit.Findings {
 			if f.Analyzer == rules.Analyzer && f.Rule == rules.Index {
