@@ -65,16 +65,20 @@ func (w *walker) yielded(ins *Instr, vals, args []*Value) {
 	if w.fr.msgPos.IsValid() {
 		return
 	}
-	for _, v := range vals {
-		if v != nil && v.Msg {
-			for _, a := range args {
-				if a.Msg && !a.Batch {
-					return
-				}
-			}
-			w.fr.msgPos = ins.Pos
-			return
+	for i, v := range vals {
+		if v == nil || !v.Msg || i >= len(ins.Call.Res) {
+			continue
 		}
+		if r := ins.Call.Res[i]; r != nil && r.Batch && (r.Name != "" || r.Kind != KSlice) {
+			continue // a container: what takes the message out of it yields it
+		}
+		for _, a := range args {
+			if a.Msg && !a.Batch {
+				return
+			}
+		}
+		w.fr.msgPos = ins.Pos
+		return
 	}
 }
 
@@ -97,6 +101,10 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 	case CallStatic:
 		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
 			return w.model(ins, row, args)
+		}
+		if know.Payment(c.Pkg) && know.Mutates(c.Name) {
+			w.effect(ins, EffHTTP, "payment by "+baseName(c.Pkg)+"."+c.Name, nil)
+			return w.quiet(ins)
 		}
 		if know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
 			return w.library(ins, args)
@@ -424,7 +432,14 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 	if fn.Guard {
 		return w.namedGuard(ins, fn.ID, know.EitherTrue, args), true
 	}
-	return w.enterDyn(ins, fn, args, free, via, fun.Ref), true
+	out := w.enterDyn(ins, fn, args, free, via, fun.Ref)
+	for i := range out {
+		// A router wraps handlers that give fewer results.
+		if n := len(ins.Call.Res); len(out[i].vals) == 1 && n == 2 {
+			out[i].vals = []*Value{top, out[i].vals[0]}
+		}
+	}
+	return out, true
 }
 
 // callback runs a function value that a callee was given, with unknown or given arguments.

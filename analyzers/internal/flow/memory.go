@@ -46,7 +46,7 @@ func (w *walker) lookup(ins *Instr) {
 		}
 	}
 	lives := m.K != VRef || m.O == nil || !m.O.Local
-	if lives && fromEvent(kt) && !kt.has(FromPlace) && seenSet(ins) {
+	if lives && fromEvent(kt) && seenSet(ins) {
 		w.in.memory = true
 		w.in.sink(Sink{Kind: SinkSeen, Name: lastPart(slotName(m)), Pos: ins.Pos}, k, w)
 		s := &site{Pos: ins.Pos, Desc: "a set in memory", Store: "memory"}

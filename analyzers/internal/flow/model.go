@@ -60,7 +60,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.yields(ins, recv)
 	case know.Each:
 		return w.each(ins, at(args, row.Arg))
-	case know.Register:
+	case know.Register, know.Middleware:
 		return w.quiet(ins)
 	case know.Produce:
 		return w.produce(ins, args, row)

@@ -27,6 +27,7 @@ type Program struct {
 	callers map[string]bool
 	lits    map[string][]string
 	tnames  map[string]string
+	mws     map[string][]binding
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.

@@ -11,7 +11,8 @@ import (
 type Root struct {
 	Fn   *Func
 	Kind RootKind
-	Edge *Edge // where a registered function was handed over
+	Edge *Edge  // where a registered function was handed over
+	Pkg  string // the package that registers it
 }
 
 // RootKind says how a root comes by its message.
@@ -130,10 +131,10 @@ func yieldName(name string) bool {
 func (p *Program) registered(ids []string) []Root {
 	var out []Root
 	seen := make(map[string]bool)
-	add := func(b binding) {
+	add := func(b binding, pkg string) {
 		if f := p.fn(b.Func); f != nil && !seen[b.Func] && !f.Test && !f.Gen {
 			seen[b.Func] = true
-			out = append(out, Root{Fn: f, Kind: RootRegistered, Edge: b.Edge})
+			out = append(out, Root{Fn: f, Kind: RootRegistered, Edge: b.Edge, Pkg: pkg})
 		}
 	}
 	for _, id := range ids {
@@ -166,7 +167,7 @@ func (p *Program) registered(ids []string) []Root {
 						if g := p.fn(b.Func); g == nil || strings.Contains(c.Pkg, "aws-lambda") && !msgParam(g) {
 							continue
 						}
-						add(b)
+						add(b, f.Pkg)
 					}
 				}
 			}
@@ -175,7 +176,7 @@ func (p *Program) registered(ids []string) []Root {
 	for _, iface := range [...]string{"EventHandler", "CommandHandler"} {
 		for _, b := range p.sources("N|github.com/ThreeDotsLabs/watermill/components/cqrs." + iface) {
 			if m := p.method(b.Type, "Handle"); b.Type != "" && m != nil {
-				add(binding{Func: m.Fn, Edge: b.Edge})
+				add(binding{Func: m.Fn, Edge: b.Edge}, "")
 			}
 		}
 	}
@@ -246,10 +247,112 @@ func (in *interp) execute(r Root) {
 	}
 	st := newState()
 	st.msg = r.Kind != RootSource
-	exits := in.run(fn, args, st, fr)
+	exits := in.wrapped(r, fn, args, st, fr)
 	if in.onEnd != nil {
 		for _, e := range exits {
 			in.onEnd(e.st, e.vals)
 		}
 	}
+}
+
+// wrapped runs a root within the middleware of its router.
+func (in *interp) wrapped(r Root, fn *Func, args []*Value, st *state, fr *frame) []exit {
+	mws := in.prog.middleware(r.Pkg)
+	if r.Kind != RootRegistered || len(mws) == 0 || !msgParam(fn) {
+		return in.run(fn, args, st, fr)
+	}
+	// A small function of our own: handler := mw(handler), for each, and then a call of the handler.
+	router := &Func{ID: "router of " + fn.ID, Name: fn.Name, Pkg: fn.Pkg, Pos: fn.Pos}
+	w := &walker{in: in, fr: &frame{fn: router, hash: fr.hash + 1, takes: true}, fn: router, st: st}
+	call := &Instr{Op: OpCall, Dst: -1, Pos: fn.Pos, Call: &Call{Kind: CallDynamic, Res: []*Type{{Kind: KFunc}}}}
+	h := &Value{K: VFunc, S: fn.ID, Elems: fr.free}
+	if fn.Method && len(args) > 0 {
+		h.Bound, h.Elems, args = true, []*Value{args[0]}, args[1:]
+	}
+	for i := len(mws) - 1; i >= 0; i-- {
+		mw := &Value{K: VFunc, S: mws[i].Func, Bound: mws[i].Method}
+		if mw.Bound {
+			mw.Elems = []*Value{{K: VTop}}
+		}
+		outs, ok := w.callValue(call, mw, []*Value{h}, nil)
+		if !ok || len(outs) == 0 || len(outs[0].vals) == 0 || outs[0].vals[0].K != VFunc {
+			continue
+		}
+		h, w.st = outs[0].vals[0], outs[0].st
+	}
+	last := &Instr{Op: OpCall, Dst: -1, Pos: fn.Pos, Call: &Call{Kind: CallDynamic, Res: []*Type{{}, {Kind: KError}}}}
+	outs, ok := w.callValue(last, h, args, nil)
+	if !ok {
+		return in.run(fn, args, st, fr)
+	}
+	return outs
+}
+
+// middleware are the functions that wrap every handler of the routers that a package sets up.
+func (p *Program) middleware(pkg string) []binding {
+	if p.mws == nil {
+		p.findMiddleware()
+	}
+	return p.mws[pkg]
+}
+
+func (p *Program) findMiddleware() {
+	p.mws = make(map[string][]binding)
+	var ids []string
+	for id, f := range p.funcs {
+		if !f.Test {
+			ids = append(ids, id)
+		}
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		f := p.funcs[id]
+		for bi := range f.Blocks {
+			for ii := range f.Blocks[bi].Instrs {
+				c := f.Blocks[bi].Instrs[ii].Call
+				if c == nil || c.Kind != CallStatic {
+					continue
+				}
+				row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+				if row == nil || row.Kind != know.Middleware {
+					continue
+				}
+				for _, a := range c.Args {
+					for _, b := range p.handed(f, a) {
+						if b.Func != "" && p.fn(b.Func) != nil {
+							p.mws[f.Pkg] = append(p.mws[f.Pkg], b)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// handed is what an argument of a call holds: the functions stored in the slice made for a variadic call, too.
+func (p *Program) handed(f *Func, v int32) []binding {
+	f.prepare()
+	if v < 0 {
+		if c := f.Consts[^v]; c.Kind == CFunc {
+			return []binding{{Func: c.S}}
+		}
+		return nil
+	}
+	d := f.def(v)
+	if d == nil {
+		return nil
+	}
+	switch d.Op {
+	case OpSlice, OpCopy:
+		return p.handed(f, d.A)
+	case OpAlloc, OpMake:
+		return p.sources(slotN("L", f.ID, int(v)))
+	case OpClosure:
+		return []binding{{Func: d.S}}
+	case OpMethodVal:
+		if d.N == 0 {
+			return []binding{{Func: d.S, Method: true}}
+		}
+	}
+	return nil
 }

@@ -147,6 +147,7 @@ var kafkaRows = []Row{
 	{watermill + "/message", "Publisher", "Publish", Produce, 1, -1},
 	{watermill + "/message", "Router", "AddHandler", Register, 5, -1},
 	{watermill + "/message", "Router", "AddNoPublisherHandler|AddConsumerHandler", Register, 3, -1},
+	{watermill + "/message", "*", "AddMiddleware", Middleware, -1, -1},
 	{watermill + "/message", "", "NewMessage|NewMessageWithContext", NewMessage, 0, 1},
 	{watermill + "/message", "Metadata", "Get", HeaderRead, 0, -1},
 	{watermill + "/components/cqrs", "", "NewEventHandler|NewCommandHandler|NewGroupEventHandler|NewCommandHandlerWithConfig", Register, -1, -1},

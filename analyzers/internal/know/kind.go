@@ -9,15 +9,16 @@ const (
 	None Kind = iota
 
 	// Messages.
-	Ack       // acknowledges or commits; Arg is the message or messages, -1 when it commits all that was polled
-	Nack      // hands the message back
-	AutoRead  // reads and, on a reader with a group, commits what it returned
-	Register  // Arg is the function that is called with a message later (-1: every function among the arguments)
-	Each      // Arg is the function that is called with a message before the call returns
-	Produce   // sends messages; Arg is the message, messages or payload
-	Consumed  // yields consumed messages though its type alone does not say so
-	Delivered // yields what was produced: its offset is none of a consumed message
-	TxnEnd    // ends a Kafka transaction that also commits the consumed offsets
+	Ack        // acknowledges or commits; Arg is the message or messages, -1 when it commits all that was polled
+	Nack       // hands the message back
+	AutoRead   // reads and, on a reader with a group, commits what it returned
+	Middleware // its function arguments wrap every handler of the router
+	Register   // Arg is the function that is called with a message later (-1: every function among the arguments)
+	Each       // Arg is the function that is called with a message before the call returns
+	Produce    // sends messages; Arg is the message, messages or payload
+	Consumed   // yields consumed messages though its type alone does not say so
+	Delivered  // yields what was produced: its offset is none of a consumed message
+	TxnEnd     // ends a Kafka transaction that also commits the consumed offsets
 
 	// SQL by text. Arg is the index of the text, Arg2 that of the first bind argument.
 	SQLExec
