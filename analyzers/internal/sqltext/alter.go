@@ -195,7 +195,7 @@ func (p *parser) drop() Kind {
 		p.accept(kwConcurrently)
 	default:
 		p.i++
-		if p.i < p.end && p.toks[p.i].kind == tokWord {
+		if p.isName(p.i) || p.isKw(p.i, kwIf) {
 			p.i = p.end
 			return Other
 		}

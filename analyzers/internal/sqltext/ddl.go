@@ -111,6 +111,9 @@ func (p *parser) nameList() {
 			return
 		}
 		p.st.Drops = append(p.st.Drops, n)
+		if p.isOp(p.i, "*") {
+			p.i++
+		}
 		if p.tok().kind != tokComma {
 			return
 		}
@@ -148,7 +151,7 @@ func (p *parser) create() Kind {
 	case p.isKw(p.i, kwEvent):
 		return p.createEvent()
 	}
-	for _, w := range [...]string{"view", "materialized", "extension", "schema", "type", "sequence", "trigger", "role", "user", "database", "policy", "domain", "recursive", "publication", "subscription", "server", "rule", "aggregate", "operator", "cast", "collation", "statistics", "virtual", "definer", "constraint", "language", "access", "tablespace", "event", "text", "dictionary"} {
+	for _, w := range [...]string{"view", "materialized", "extension", "schema", "type", "sequence", "trigger", "role", "user", "database", "policy", "domain", "recursive", "publication", "subscription", "server", "rule", "aggregate", "operator", "cast", "collation", "statistics", "virtual", "definer", "constraint", "language", "access", "tablespace", "event", "text", "dictionary", "row"} {
 		if p.isWord(p.i, w) {
 			p.i = p.end
 			return Other
@@ -193,8 +196,15 @@ func (p *parser) createTable(def *TableDef) Kind {
 			return Unknown
 		}
 		return CreateTable
-	case p.isKw(p.i, kwAs), p.isWord(p.i, "of"), p.tok().kind == tokHole, p.i == p.end:
-		st.Open = st.Open || !p.isKw(p.i, kwAs)
+	case p.acceptWord("of"):
+		p.name()
+		if lo, hi, ok := p.group(); ok {
+			p.elements(def, lo, hi)
+		}
+		st.Open = true
+	case p.isKw(p.i, kwAs), p.tok().kind == tokHole, p.i == p.end:
+		def.FromQuery = p.isKw(p.i, kwAs)
+		st.Open = st.Open || !def.FromQuery
 	default:
 		return Unknown
 	}
@@ -401,7 +411,8 @@ func (p *parser) column() (c ColumnDef, keys []Key) {
 			p.i = p.seek(min(p.i+1, p.end), p.startsColumnConstraint)
 			c.HasDefault, c.Default = from < p.i, p.expr(from, p.i)
 		case p.isKw(p.i, kwGenerated):
-			end := p.seek(p.i+1, p.startsColumnConstraint)
+			as := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwAs })
+			end := p.seek(min(as+1, p.end), p.startsColumnConstraint)
 			for i := p.i; i < end; i++ {
 				c.AutoNumber = c.AutoNumber || p.isWord(i, "identity")
 			}
@@ -411,7 +422,7 @@ func (p *parser) column() (c ColumnDef, keys []Key) {
 			c.AutoNumber = true
 			p.i++
 		default:
-			p.i++
+			p.i = p.after(p.i) // CHECK (... IS NOT NULL) is not NOT NULL
 		}
 		name = ""
 	}

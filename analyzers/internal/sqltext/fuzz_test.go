@@ -15,6 +15,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(strings.Repeat("(", 200) + "SELECT")
 	f.Add("SELECT cron.schedule('a', '" + strings.Repeat("SELECT cron.schedule(''", 40))
 	f.Add("/* /* */ $a$ $b$ {{ ${ %[ %[1] '")
+	f.Add("INSERT INTO A(A(")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, st := range sqltext.Parse(text) {
 			checkStatement(t, text, &st, false)

@@ -84,7 +84,7 @@ func (p *parser) insertColumns() bool {
 		return true
 	}
 	lo, hi, _ := p.group()
-	p.st.Columns = p.names(lo, hi)
+	p.st.Columns = p.targets(lo, hi)
 	for _, c := range p.st.Columns {
 		if c == "" {
 			return false

@@ -5,6 +5,7 @@ type keyword uint8
 
 const (
 	kwNone keyword = iota
+	kwAbort
 	kwAdd
 	kwAll
 	kwAlter
@@ -176,6 +177,7 @@ func (k keyword) reserved() bool {
 }
 
 var keywords = map[string]keyword{
+	"abort":         kwAbort,
 	"add":           kwAdd,
 	"all":           kwAll,
 	"alter":         kwAlter,

@@ -156,7 +156,7 @@ func (p *parser) control() Kind {
 		return p.plain(Begin, "transaction", "work", "isolation", "read", "deferrable", "immediate", "exclusive", "deferred")
 	case kwCommit, kwEnd:
 		return p.plain(Commit, "transaction", "work", "and", "prepared")
-	case kwRollback:
+	case kwRollback, kwAbort:
 		return p.plain(Rollback, "to", "transaction", "work", "and", "prepared")
 	case kwSavepoint:
 		if p.end == p.i+2 {
@@ -212,12 +212,12 @@ func (p *parser) tokAt(i int) token {
 func (p *parser) src(t token) string { return p.text[t.lo:t.hi] }
 
 func (p *parser) isKw(i int, k keyword) bool {
-	return i < p.end && p.toks[i].kind == tokWord && p.toks[i].kw == k
+	return i >= 0 && i < p.end && p.toks[i].kind == tokWord && p.toks[i].kw == k
 }
 
 // isWord tells whether a token is that bare word, in any case.
 func (p *parser) isWord(i int, w string) bool {
-	return i < p.end && p.toks[i].kind == tokWord && strings.EqualFold(p.src(p.toks[i]), w)
+	return i >= 0 && i < p.end && p.toks[i].kind == tokWord && strings.EqualFold(p.src(p.toks[i]), w)
 }
 
 func (p *parser) isOp(i int, op string) bool {
@@ -426,6 +426,38 @@ func (p *parser) names(lo, hi int) []string {
 	return out
 }
 
+// targets reads a bracketed list of columns to write.
+func (p *parser) targets(lo, hi int) []string {
+	var out []string
+	p.commas(lo, hi, func(lo, hi int) { out = append(out, p.target(lo, hi)) })
+	return out
+}
+
+// target reads a column to write. What is before a dot is a table's name in MySQL, in PostgreSQL the column, and the
+// rest a field of it.
+func (p *parser) target(lo, hi int) string {
+	if lo+2 < hi && p.toks[lo+1].kind == tokDot && p.nameToken(lo) {
+		if first := p.ident(p.toks[lo]); !p.isTable(first) {
+			return first
+		}
+	}
+	return p.columnName(lo, hi)
+}
+
+// isTable tells the names the tables of the statement go by.
+func (p *parser) isTable(name string) bool {
+	st := p.st
+	if strings.EqualFold(name, st.Alias) || strings.EqualFold(name, st.Table.Name) {
+		return true
+	}
+	for _, f := range st.From {
+		if strings.EqualFold(name, f.Alias) || strings.EqualFold(name, f.Table.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // columnName reads a column, perhaps qualified, perhaps with an order or a length behind it: the last part counts.
 func (p *parser) columnName(lo, hi int) string {
 	name := ""
@@ -437,7 +469,7 @@ func (p *parser) columnName(lo, hi int) string {
 				i++
 				continue
 			}
-			if i+1 < hi && p.toks[i+1].kind == tokOpen && p.text[p.toks[i+1].lo] == '(' && p.toks[i+2].kind != tokNumber {
+			if i+1 < hi && p.isOpen(i+1) && (i+2 >= hi || p.toks[i+2].kind != tokNumber) {
 				return "" // an expression: lower(x)
 			}
 			return name

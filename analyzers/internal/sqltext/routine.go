@@ -21,10 +21,12 @@ func (p *parser) routine() Kind {
 			break
 		}
 	}
-	if body < 0 {
+	if body < 0 && (do || !p.isOpen(p.i)) {
 		return Unknown
 	}
-	st.Body = p.embedded(p.toks[body])
+	if body >= 0 {
+		st.Body = p.embedded(p.toks[body])
+	}
 	p.i = p.end
 	return Routine
 }
@@ -62,8 +64,14 @@ func (p *parser) bodyStart(lo, hi int) int {
 
 // dynamic reads EXECUTE 'statement' and EXECUTE format('statement', ...). The pieces format fills in are holes.
 func (p *parser) dynamic() Kind {
-	for i := p.i + 1; i < p.end && i < p.i+4; i++ {
+	i := p.i + 1
+	if p.isWord(i, "format") && p.isOpen(i+1) {
+		i += 2
+	}
+	kind := Other
+	if i < p.end {
 		if t := p.toks[i]; t.kind == tokString {
+			kind = Routine
 			text := unquote(p.src(t))
 			if i+1 < p.end && p.toks[i+1].kind == tokOp {
 				text += string(rune(Hole)) // 'DROP TABLE t_' || suffix
@@ -71,11 +79,10 @@ func (p *parser) dynamic() Kind {
 			text = strings.NewReplacer("%I", string(rune(Hole)), "%L", string(rune(Hole)), "%1$I", string(rune(Hole))).Replace(text)
 			base := p.base + int(t.lo)
 			p.st.Body = parseAt(text, base, p.lineOf(base), p.depth+1)
-			break
 		}
 	}
 	p.i = p.end
-	return Routine
+	return kind
 }
 
 // embedded parses the statements in a string literal, those of a procedural body too.

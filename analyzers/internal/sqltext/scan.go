@@ -112,7 +112,8 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		p.classifyToken(e, p.toks[lo])
 	case hi == lo+2 && p.toks[lo].kind == tokOp && p.toks[lo+1].kind == tokNumber:
 		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.src(p.toks[lo]) + p.src(p.toks[lo+1])}
-	case hi == lo+2 && p.toks[lo].kind == tokWord && p.toks[lo+1].kind == tokString: // date '2026-05-01'
+	case hi == lo+2 && p.toks[lo].kind == tokWord && p.toks[lo+1].kind == tokString, // date '2026-05-01'
+		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has&^hasLiteral == 0:
 		p.classifyToken(e, p.toks[lo+1])
 	case (call == "arg" || call == "narg") && len(e.Params) == 1 && p.isWord(lo, "sqlc"):
 		e.Class, e.Param = ParamExpr, e.Params[0]
@@ -348,7 +349,14 @@ func (p *parser) scan(e *Expr, lo, hi int) {
 				i = p.typeEnd(i+1, hi)
 				continue
 			}
+		case tokDot: // a field of a composite: (row).field
+			if i > lo && p.toks[i-1].kind == tokClose && i+1 < hi && p.nameToken(i+1) {
+				i++
+			}
 		case tokWord, tokQuoted:
+			if i > lo && p.isKw(i-1, kwCollate) {
+				break
+			}
 			i = p.scanName(e, i, hi)
 			continue
 		}
@@ -448,8 +456,17 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 	case kwAnd, kwOr, kwNot, kwIs, kwIn, kwLike, kwIlike, kwSimilar, kwBetween, kwCase, kwWhen, kwThen, kwElse, kwEnd,
 		kwInterval, kwDistinct, kwFrom, kwEscape, kwNull, kwTrue, kwFalse, kwDefault, kwAs, kwAny, kwAll, kwSome, kwRow,
 		kwArray, kwExists, kwIsNull, kwNotNull, kwAsc, kwDesc, kwNulls, kwBy, kwOrder, kwGroup, kwHaving, kwFor, kwUpdate, kwUsing, kwOn, kwTo, kwSelect, kwWhere, kwCollate, kwRegexp, kwGlob, kwUnknown,
-		kwPartition:
-		return !(i > 0 && p.toks[i-1].kind == tokDot) && !(p.isOpen(i+1) && t.kw == kwInterval) && !(t.kw == kwPartition && !p.isKw(i+1, kwBy))
+		kwPartition, kwWith:
+		switch {
+		case i > 0 && p.toks[i-1].kind == tokDot:
+			return false
+		case t.kw == kwInterval: // a column's name, too
+			k := p.tokAt(i + 1).kind
+			return k == tokParam || k == tokNumber || k == tokVerb || k == tokHole || k == tokOp || k == tokWord
+		case t.kw == kwPartition:
+			return p.isKw(i+1, kwBy)
+		}
+		return true
 	}
 	return false
 }
@@ -459,14 +476,35 @@ func (p *parser) phrase(i int) bool {
 	if p.isWord(i, "at") && p.isWord(i+1, "time") || p.isWord(i, "time") && p.isWord(i+1, "zone") || i > 0 && p.isWord(i, "zone") && p.isWord(i-1, "time") {
 		return true
 	}
+	if p.isKw(i+1, kwWith) && p.isWord(i+2, "time") || p.isWord(i+1, "without") && p.isWord(i+2, "time") || p.isWord(i, "without") {
+		return true // timestamp without time zone '...'
+	}
+	if p.isFrame(i) {
+		return true
+	}
 	if i > 1 && (p.isKw(i-2, kwInterval) || p.toks[i-1].kind == tokClose) && p.isUnit(i) {
 		return true
 	}
 	if i > 0 && p.toks[i-1].kind == tokString && p.isUnit(i) {
 		return true
 	}
-	return i > 0 && p.isKw(i-1, kwCollate) || p.isOpen(i+1) && (p.isWord(i, "over") || p.isWord(i, "filter")) ||
+	return p.isWord(i, "within") && p.isKw(i+1, kwGroup) || p.isOpen(i+1) && (p.isWord(i, "over") || p.isWord(i, "filter")) ||
 		i > 0 && p.isKw(i-1, kwNulls)
+}
+
+// isFrame tells the words of a window's frame, and those that follow BETWEEN.
+func (p *parser) isFrame(i int) bool {
+	switch strings.ToLower(p.src(p.toks[i])) {
+	case "preceding", "following", "unbounded":
+		return true
+	case "current":
+		return p.isKw(i+1, kwRow)
+	case "rows", "range", "groups":
+		return p.isKw(i+1, kwBetween) || p.isWord(i+1, "unbounded") || p.isWord(i+1, "current") || p.tokAt(i+1).kind == tokNumber
+	case "symmetric", "asymmetric":
+		return p.isKw(i-1, kwBetween)
+	}
+	return false
 }
 
 func (p *parser) isUnit(i int) bool {

@@ -49,6 +49,7 @@ func (p *parser) query() Kind {
 			return Unknown
 		}
 		p.st.From = append(p.st.From, TableRef{Table: n})
+		p.st.Outputs = []Output{{Name: "*"}}
 		return Select
 	}
 	return p.selection()
@@ -72,7 +73,7 @@ func (p *parser) bracketed(lo, hi int) {
 func (p *parser) endsOutputs(i int, t token) bool {
 	switch t.kw {
 	case kwFrom:
-		return !p.isKw(i-1, kwDistinct)
+		return !p.isKw(i-1, kwDistinct) && !p.isWord(i-1, "rows")
 	case kwInto, kwWhere, kwHaving, kwUnion, kwExcept, kwIntersect:
 		return true
 	case kwFetch, kwWindow, kwLimit, kwOffset:
@@ -304,6 +305,11 @@ func (p *parser) table(outer bool) {
 			return
 		}
 		ref.Sub = p.sub(lo, hi)
+	case p.isWord(p.i, "rows") && p.isKw(p.i+1, kwFrom):
+		p.i += 2
+		ref.Func = "rows from"
+		lo, hi, _ := p.group()
+		p.other(lo, hi)
 	case p.isName(p.i) || p.isKw(p.i, kwArray):
 		ref.Table, _ = p.name()
 		if lo, hi, ok := p.group(); ok {

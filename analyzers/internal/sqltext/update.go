@@ -172,7 +172,7 @@ func (p *parser) assignments(lo, hi int) []Assignment {
 				hi--
 				p.st.Open = true
 			}
-			out = append(out, p.assigned(p.columnName(lo, eq), p.expr(eq+1, hi)))
+			out = append(out, p.assigned(p.target(lo, eq), p.expr(eq+1, hi)))
 		}
 	})
 	return out
@@ -185,7 +185,8 @@ func (p *parser) assigned(column string, e Expr) Assignment {
 
 // rowAssignment reads (a, b) = (1, 2), = ROW(1, 2) and = (SELECT ...).
 func (p *parser) rowAssignment(out []Assignment, lo, eq, hi int) []Assignment {
-	cols := p.names(p.inside(lo))
+	clo, chi := p.inside(lo)
+	cols := p.targets(clo, chi)
 	r := eq + 1
 	if p.isKw(r, kwRow) {
 		r++

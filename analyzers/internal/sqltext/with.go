@@ -28,6 +28,7 @@ func (p *parser) with() Kind {
 			cte.Stmt = inner
 		}
 		st.With = append(st.With, cte)
+		p.searchClause()
 		if p.tok().kind != tokComma {
 			break
 		}
@@ -39,6 +40,28 @@ func (p *parser) with() Kind {
 		return Unknown
 	}
 	return p.first()
+}
+
+// searchClause passes over SEARCH ... SET c and CYCLE ... SET c ... USING c of a recursive entry.
+func (p *parser) searchClause() {
+	for p.isWord(p.i, "search") || p.isWord(p.i, "cycle") {
+		p.i = min(p.seek(p.i, func(_ int, t token) bool { return t.kw == kwSet })+2, p.end)
+		for p.i < p.end && !p.isKw(p.i, kwUsing) && p.tok().kind != tokComma && !p.startsMain(p.i) {
+			p.i++
+		}
+		if p.accept(kwUsing) {
+			p.i = min(p.i+1, p.end)
+		}
+	}
+}
+
+// startsMain tells words with which the statement after WITH can start, or another clause of the entry.
+func (p *parser) startsMain(i int) bool {
+	switch p.toks[i].kw {
+	case kwSelect, kwInsert, kwUpdate, kwDelete, kwMerge, kwValues, kwTable:
+		return true
+	}
+	return p.isOpen(i) || p.isWord(i, "cycle")
 }
 
 // CTE finds the entry of WITH that has a name.
