@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// broken is a module with a package for every way in which one can fail to be analysed, beside one with a finding.
+// broken is a module with a package for every way in which one can fail to be analysed, beside one with a finding and
+// one that has no summary.
 const broken = `
 -- go.mod --
 module example.com/broken
@@ -75,9 +76,13 @@ func CrashEngine() {}
 -- silent/x.go --
 package silent
 
+func Silent() {}
+-- overcrash/x.go --
+package overcrash
+
 import _ "example.com/broken/crashes"
 
-func Silent() {}
+func BadOverCrash() {}
 -- tagged/x.go --
 //go:build sometag
 
@@ -118,11 +123,11 @@ func TestAPackageThatCannotBeAnalysedIsNamedBesideTheFindingsOfTheOthers(t *test
 			[]string{"package example.com/broken/enginepanics was not analysed: analyzer engine failed: internal error: assignment to entry in nil map (fake_test.go:LINE)"}},
 		{"makes what all need fail", []string{"./enginefails"},
 			[]string{"package example.com/broken/enginefails was not analysed: analyzer engine failed: the engine is out of order"}},
-		{"crashes the tool", []string{"./crashes", "./silent"},
+		{"crashes the tool", []string{"./crashes"},
 			[]string{"package example.com/broken/crashes was not analysed: internal error: panic: in the background"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := idemlint(t, dir, append(tt.pkgs, "./fine")...)
+			got := idemlint(t, dir, append(tt.pkgs, "./fine", "./silent")...)
 			wantStatus(t, got, 2)
 			wantContains(t, "standard output", got.stdout, "fine/fine.go:3:6: R-KFK-IDEM-X1: BadHandler is bad\n")
 			var lines []string
@@ -157,6 +162,18 @@ func TestAllThatIsBrokenAtOnceHidesNoFinding(t *testing.T) {
 	}
 	if strings.Contains(got.stderr, "tagged") || strings.Contains(got.stderr, "silent") || strings.Contains(got.stderr, "[running]") {
 		t.Errorf("standard error names what is no error, or shows a trace:\n%s", got.stderr)
+	}
+}
+
+func TestAnImporterOfAPackageThatCrashesTheToolIsAnalysedOrNamed(t *testing.T) {
+	t.Parallel()
+	got := idemlint(t, module(t, broken), "./crashes", "./overcrash")
+	wantStatus(t, got, 2)
+	analysed := strings.Contains(got.stdout, "BadOverCrash is bad")
+	named := strings.Contains(got.stderr,
+		"package example.com/broken/overcrash was not analysed: it imports example.com/broken/crashes, which was not analysed\n")
+	if analysed == named {
+		t.Errorf("analysed: %v, named: %v; standard error:\n%s", analysed, named, got.stderr)
 	}
 }
 

@@ -153,38 +153,52 @@ func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []
 		done[f.Package] = true
 	}
 	var failures []Failure
-	unbuilt := make(map[string]bool)
+	unbuilt, broken := make(map[string]bool), make(map[string]bool)
 	for _, b := range out.blocks {
 		path := importPath(b.pkg)
 		if path == "" || done[path] {
 			continue
 		}
 		done[path] = true
-		reason, cause := b.verdict(path)
-		unbuilt[path] = reason == notBuilt
-		failures = append(failures, l.failure(path, reason, cause))
+		f := l.failure(path, notBuilt, b.lines[0])
+		if cause, ok := b.internalError(path); ok {
+			f = Failure{Package: path, Reason: notAnalysed, Cause: cause}
+		}
+		unbuilt[path], broken[path] = f.Reason == notBuilt, f.Reason == notAnalysed
+		failures = append(failures, f)
 	}
+	asked := make(map[string]*packages.Package)
 	for _, p := range roots {
-		if owner(p) != p.ID || done[p.ID] {
+		if owner(p) != p.ID {
 			continue
 		}
-		if culprit := imported(p, unbuilt); culprit != "" {
-			failures = append(failures, l.failure(p.ID, notAnalysed, "it imports "+culprit+", which does not build"))
+		asked[p.ID] = p
+		if culprit := imported(p, unbuilt); culprit != "" && !done[p.ID] {
+			failures = append(failures, Failure{Package: p.ID, Reason: notAnalysed, Cause: "it imports " + culprit + ", which does not build"})
+		}
+	}
+	// From x/tools v0.50 on a package has no types for its importers when the tool fails on it, and they seem not to
+	// build.
+	for i, f := range failures {
+		if p := asked[f.Package]; p != nil && f.Reason == notBuilt {
+			if culprit := imported(p, broken); culprit != "" {
+				failures[i] = Failure{Package: p.ID, Reason: notAnalysed, Cause: "it imports " + culprit + ", which was not analysed"}
+			}
 		}
 	}
 	return failures
 }
 
-// verdict tells what a block about a package that was not analysed means, and its first error.
-func (b block) verdict(path string) (reason, cause string) {
-	cause = b.lines[0]
-	switch {
-	case b.crash != "":
-		return notAnalysed, "internal error: " + b.crash
-	case strings.HasPrefix(cause, "analyzer "), strings.HasPrefix(cause, "internal error: "):
-		return notAnalysed, strings.Replace(cause, " on package "+path+": ", ": ", 1)
+// internalError tells whether a block is about an error of the analyzers and not of the package, and which.
+func (b block) internalError(path string) (cause string, ok bool) {
+	if b.crash != "" {
+		return "internal error: " + b.crash, true
 	}
-	return notBuilt, cause
+	first := b.lines[0]
+	if strings.HasPrefix(first, "analyzer ") || strings.HasPrefix(first, "internal error: ") {
+		return strings.Replace(first, " on package "+path+": ", ": ", 1), true
+	}
+	return "", false
 }
 
 // imported is the first package, by import path, that p depends on and that is in set.
