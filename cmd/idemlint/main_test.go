@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -59,15 +58,6 @@ func run(t *testing.T, dir, name string, args ...string) result {
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// place is a line of a file of the sample service.
-type place struct {
-	file string
-	line int
-	rule string
-}
-
-func (p place) String() string { return fmt.Sprintf("%s:%d: %s", p.file, p.line, p.rule) }
-
 // planted are the mistakes in the sample service, found by the text that they stand in.
 func planted(t *testing.T) []string {
 	t.Helper()
@@ -85,7 +75,7 @@ func planted(t *testing.T) []string {
 		if !ok {
 			t.Fatalf("%s no longer has %q", p.file, p.text)
 		}
-		places = append(places, place{p.file, strings.Count(before, "\n") + 1, p.rule}.String())
+		places = append(places, fmt.Sprintf("%s:%d: %s", p.file, strings.Count(before, "\n")+1, p.rule))
 	}
 	return places
 }
@@ -94,12 +84,8 @@ func planted(t *testing.T) []string {
 func reported(text string) []string {
 	var places []string
 	for _, m := range regexp.MustCompile(`(?m)^(\S+?):(\d+):\d+: (R-KFK-IDEM-\w+)`).FindAllStringSubmatch(text, -1) {
-		line, err := strconv.Atoi(m[2])
-		if err != nil {
-			continue
-		}
 		file := strings.TrimPrefix(filepath.ToSlash(m[1]), quickstart+"/")
-		places = append(places, place{strings.TrimPrefix(file, "./"), line, m[3]}.String())
+		places = append(places, fmt.Sprintf("%s:%s: %s", file, m[2], m[3]))
 	}
 	slices.Sort(places)
 	return places
@@ -122,6 +108,33 @@ func TestEveryFindingHasItsSourceLineAndPage(t *testing.T) {
 		if !strings.Contains(block, " | ") || !strings.Contains(block, "^") || !strings.Contains(block, "\n    https://") {
 			t.Errorf("lacks its source line, caret or page:\n%s", block)
 		}
+	}
+}
+
+func TestATestFileIsReportedOnlyWhenAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(quickstart)); err != nil {
+		t.Fatal(err)
+	}
+	const code = `package publisher
+
+import (
+	"github.com/google/uuid"
+
+	"example.com/billing/event"
+)
+
+var issued = event.InvoiceIssued{EventID: uuid.NewString()}
+`
+	if err := os.WriteFile(filepath.Join(dir, "publisher", "publisher_test.go"), []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const place = "publisher/publisher_test.go:9:"
+	if got := run(t, dir, tool, "./publisher"); strings.Contains(got.stdout, place) {
+		t.Errorf("reported without -tests:\n%s", got.stdout)
+	}
+	if got := run(t, dir, tool, "-tests", "./publisher"); !strings.Contains(got.stdout, place) {
+		t.Errorf("not reported with -tests:\n%s%s", got.stdout, got.stderr)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/crash"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/report"
@@ -35,8 +36,14 @@ type Command struct {
 	Stderr io.Writer
 }
 
-// Run does what args ask for and returns the exit status.
-func (c Command) Run(ctx context.Context, args []string) int {
+// Run does what args ask for and returns the exit status. A panic is an error like others.
+func (c Command) Run(ctx context.Context, args []string) (status int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(c.Stderr, "%s: %v\n", rules.Analyzer, crash.Error(r))
+			status = ExitError
+		}
+	}()
 	status, err := c.dispatch(ctx, args)
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "%s: %v\n", rules.Analyzer, err)

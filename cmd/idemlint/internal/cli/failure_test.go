@@ -177,6 +177,15 @@ func TestAnImporterOfAPackageThatCrashesTheToolIsAnalysedOrNamed(t *testing.T) {
 	}
 }
 
+func TestAPanicInTheJoinIsAnErrorOnOneLine(t *testing.T) {
+	t.Parallel()
+	got := idemlint(t, module(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.26.0\n-- m.go --\npackage m\n\nfunc PanicSettle() {}\n"))
+	wantStatus(t, got, 2)
+	if want := "idemlint: internal error: two halves too many (fake_test.go:LINE)\n"; withoutLine(got.stderr) != want {
+		t.Errorf("standard error:\n%s\nwant:\n%s", got.stderr, want)
+	}
+}
+
 func TestAFailedAnalyzerIsAnErrorInTheJSON(t *testing.T) {
 	t.Parallel()
 	got := idemlint(t, module(t, broken), "-json", "./fails")

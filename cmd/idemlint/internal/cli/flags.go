@@ -61,6 +61,9 @@ func (c Command) flags(call *call) *flag.FlagSet {
 		fs.BoolFunc(f.name, f.usage, func(value string) error {
 			for _, a := range c.Rules.Analyzers {
 				if a.Flags.Lookup(f.name) != nil {
+					if err := a.Flags.Set(f.name, value); err != nil {
+						return err
+					}
 					call.analyzerFlags = append(call.analyzerFlags, "-"+a.Name+"."+f.name+"="+value)
 				}
 			}

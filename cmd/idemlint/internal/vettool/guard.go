@@ -2,11 +2,10 @@ package vettool
 
 import (
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/crash"
 )
 
 // guard wraps the analyzers and all that they require, so that a panic or an error in one names the analyzer and
@@ -44,7 +43,7 @@ func guarded(name string, run runFunc) runFunc {
 	return func(pass *analysis.Pass) (result any, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				result, err = nil, fmt.Errorf("internal error: %v (%s)", r, panicSite())
+				result, err = nil, crash.Error(r)
 			}
 			if err != nil {
 				err = fmt.Errorf("analyzer %s failed on package %s: %w", name, pass.Pkg.Path(), err)
@@ -61,24 +60,5 @@ func fatal(run runFunc) runFunc {
 			exit(err)
 		}
 		return result, nil
-	}
-}
-
-// panicSite names the file and line that panicked. It is for a deferred function that has just recovered, whose
-// stack still holds the frames of the panic.
-func panicSite() string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	panicked := false
-	for {
-		frame, more := frames.Next()
-		inRuntime := strings.HasPrefix(frame.Function, "runtime.")
-		if panicked && !inRuntime {
-			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
-		}
-		panicked = panicked || inRuntime && strings.Contains(frame.Function, "panic")
-		if !more {
-			return "unknown place"
-		}
 	}
 }

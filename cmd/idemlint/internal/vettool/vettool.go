@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/crash"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
 
@@ -69,7 +70,7 @@ func Main(set rules.Set, args []string, opts Options) {
 	guard(set.Analyzers)
 	defer func() {
 		if r := recover(); r != nil {
-			exit(fmt.Errorf("internal error: %v (%s)", r, panicSite()))
+			exit(crash.Error(r))
 		}
 	}()
 	unitchecker.Main(set.Analyzers...)
