@@ -124,7 +124,7 @@ import (
 	"example.com/billing/event"
 )
 
-var issued = event.InvoiceIssued{EventID: uuid.NewString()}
+func issued() event.InvoiceIssued { return event.InvoiceIssued{EventID: uuid.NewString()} }
 `
 	if err := os.WriteFile(filepath.Join(dir, "publisher", "publisher_test.go"), []byte(code), 0o644); err != nil {
 		t.Fatal(err)
