@@ -155,6 +155,28 @@ func (p *Program) isV4(id string) bool {
 
 // holdsMaker reports whether the value called may hold a maker: a package variable, a field, a parameter.
 func (p *Program) holdsMaker(f *Func, v int32, makers map[string]bool) bool {
+	slot := p.slotAt(f, v)
+	if slot == "" {
+		return false
+	}
+	for _, b := range p.sources(slot) {
+		if b.Func != "" && (makers[b.Func] || p.isV4(b.Func)) {
+			return true
+		}
+	}
+	return false
+}
+
+// FixV7 is the change of a maker's call to the same library's version 7, where the library has one.
+func (s *Src) FixV7() (rule.Fix, bool) {
+	if s.call == nil || !s.End.IsValid() || s.Ref.IsValid() {
+		return rule.Fix{}, false
+	}
+	return v7Fix(s)
+}
+
+// slotAt is the slot that a value of a function was read from, "" when it is none.
+func (p *Program) slotAt(f *Func, v int32) string {
 	f.prepare()
 	slot := ""
 	if v < 0 {
@@ -177,21 +199,5 @@ func (p *Program) holdsMaker(f *Func, v int32, makers map[string]bool) bool {
 	} else if int(v) < len(f.Params) {
 		slot = slotN("P", f.ID, int(v))
 	}
-	if slot == "" {
-		return false
-	}
-	for _, b := range p.sources(slot) {
-		if b.Func != "" && (makers[b.Func] || p.isV4(b.Func)) {
-			return true
-		}
-	}
-	return false
-}
-
-// FixV7 is the change of a maker's call to the same library's version 7, where the library has one.
-func (s *Src) FixV7() (rule.Fix, bool) {
-	if s.call == nil || !s.End.IsValid() || s.Ref.IsValid() {
-		return rule.Fix{}, false
-	}
-	return v7Fix(s)
+	return slot
 }

@@ -160,7 +160,7 @@ func (p *Program) registered(ids []string) []Root {
 					if row.Arg >= 0 && i != row.Arg+off {
 						continue
 					}
-					for _, b := range p.sources(slotN("P", c.Fn, i)) {
+					for _, b := range p.handed(f, c.Args[i]) {
 						if b.Func == "" {
 							continue
 						}
@@ -340,6 +340,9 @@ func (p *Program) handed(f *Func, v int32) []binding {
 	}
 	d := f.def(v)
 	if d == nil {
+		if slot := p.slotAt(f, v); slot != "" {
+			return p.sources(slot)
+		}
 		return nil
 	}
 	switch d.Op {
@@ -353,6 +356,11 @@ func (p *Program) handed(f *Func, v int32) []binding {
 		if d.N == 0 {
 			return []binding{{Func: d.S, Method: true}}
 		}
+	case OpMakeIface:
+		return p.handed(f, d.A)
+	}
+	if slot := p.slotAt(f, v); slot != "" {
+		return p.sources(slot)
 	}
 	return nil
 }
