@@ -577,7 +577,13 @@ func (w *walker) fresh(t *Type, taint Taint, slot string) *Value {
 	return v
 }
 
+// maxPath bounds the length of a place in an object: deeper ones are one.
+const maxPath = 160
+
 func join(path, f string) string {
+	if len(path) > maxPath {
+		return path
+	}
 	if path == "" {
 		return f
 	}
@@ -678,17 +684,30 @@ func (w *walker) initial(o *Object, addr *Value, ins *Instr) *Value {
 		}
 		return w.fresh(ins.T, t, w.slotOf(addr))
 	}
-	base, p := w.base(o, addr.Path)
-	if base != nil && (base != o || p != addr.Path) {
+	for range maxChase {
+		base, p := w.base(o, addr.Path)
+		if base == nil || base == o && p == addr.Path {
+			break
+		}
 		nb := *addr
 		nb.O, nb.Path = base, p
-		return w.initial(base, &nb, ins)
+		o, addr = base, &nb
+		if mark := w.st.get(cell{o.id, "?"}); mark != nil {
+			t := mark.T
+			if fa := addr.fa; fa != nil && t.has(FromPayload) && fa.N&(FieldEventID|FieldDedupKey) != 0 {
+				t.Bits |= FromEventID
+			}
+			return w.fresh(ins.T, t, w.slotOf(addr))
+		}
 	}
 	if o.Local && !o.Taint.has(FromMessage|FromPayload) {
 		return zero(ins.T)
 	}
 	return w.fresh(ins.T, w.fieldTaint(o, addr, ins), w.slotOf(addr))
 }
+
+// maxChase bounds how many copies of structs are followed.
+const maxChase = 8
 
 // base follows a struct that was copied in whole to where its unread fields are.
 func (w *walker) base(o *Object, path string) (*Object, string) {
@@ -796,6 +815,9 @@ func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
 	if addr.O.Local && addr.Path == "" && know.DedupKey(addr.O.Name) {
 		w.in.sink(Sink{Kind: SinkVar, Name: addr.O.Name, Pos: ins.Pos}, v, w)
 	}
+	if v.K == VRef && v.O == addr.O && below(addr.Path, v.Path) {
+		return // a struct copied onto itself, or into itself
+	}
 	if w.st.get(cell{addr.O.id, addr.Path}) != v {
 		w.st.clear(addr.O, addr.Path)
 		w.st.set(cell{addr.O.id, addr.Path}, v)
@@ -842,44 +864,46 @@ func (w *walker) next1(ins *Instr) {
 	w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{top, taintVal(t), elem}})
 }
 
-// deep is everything that a value and what it refers to come from.
-func (w *walker) deep(v *Value) Taint { return w.deepen(v, 0) }
+// maxDeep bounds how many values are looked at to tell where one comes from.
+const maxDeep = 200
 
-func (w *walker) deepen(v *Value, depth int) Taint {
+// deep is everything that a value and what it refers to come from.
+func (w *walker) deep(v *Value) Taint {
+	if v.O == nil && len(v.Elems) == 0 {
+		return v.T
+	}
+	budget := maxDeep
+	return w.deepen(v, 0, &budget)
+}
+
+func (w *walker) deepen(v *Value, depth int, budget *int) Taint {
 	t := v.T
-	if depth > 4 {
+	if *budget--; depth > 4 || *budget < 0 {
 		return t
 	}
 	for _, e := range v.Elems {
-		t = t.join(w.deepen(e, depth+1))
+		t = t.join(w.deepen(e, depth+1, budget))
 	}
 	if v.O == nil {
 		return t
 	}
 	t = t.join(v.O.Taint)
+	path := ""
 	if v.K == VRef {
-		w.cells(v.O, v.Path, func(x *Value) {
-			if x != v {
-				t = t.join(w.deepen(x, depth+1))
-			}
-		})
-	} else if v.K == VTop {
-		w.cells(v.O, "", func(x *Value) { t = t.join(w.deepen(x, depth+1)) })
+		path = v.Path
+	}
+	for _, p := range w.st.paths(v.O, path) {
+		if x := w.st.get(cell{v.O.id, p}); x != v {
+			t = t.join(w.deepen(x, depth+1, budget))
+		}
 	}
 	return t
 }
 
 // cells visits what is stored at and below a place, in order.
 func (w *walker) cells(o *Object, path string, visit func(*Value)) {
-	var keys []string
-	for c := range w.st.heap.m {
-		if c.obj == o.id && (path == "" || c.path == path || strings.HasPrefix(c.path, path+".")) {
-			keys = append(keys, c.path)
-		}
-	}
-	sortStrings(keys)
-	for _, k := range keys {
-		visit(w.st.heap.m[cell{o.id, k}])
+	for _, p := range w.st.paths(o, path) {
+		visit(w.st.get(cell{o.id, p}))
 	}
 }
 

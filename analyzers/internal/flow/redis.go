@@ -307,8 +307,8 @@ func (w *walker) mongoRelative(doc *Value) bool {
 			}
 		}
 		if v.O != nil {
-			for c := range w.st.heap.m {
-				if c.obj == v.O.id && (strings.Contains(c.path, "{$inc}") || strings.Contains(c.path, "{$push}") || strings.Contains(c.path, "{$mul}")) {
+			for _, p := range w.st.paths(v.O, "") {
+				if strings.Contains(p, "{$inc}") || strings.Contains(p, "{$push}") || strings.Contains(p, "{$mul}") {
 					found = true
 				}
 			}

@@ -49,9 +49,9 @@ func (c *sqlCall) namedBind(name string) *Value {
 	// A struct: the field whose name is the column's without underscores.
 	flat := strings.ReplaceAll(name, "_", "")
 	var out *Value
-	for k, x := range c.w.st.heap.m {
-		if k.obj == v.O.id && strings.EqualFold(strings.TrimPrefix(k.path, v.Path), flat) {
-			out = x
+	for _, p := range c.w.st.paths(v.O, v.Path) {
+		if strings.EqualFold(strings.TrimPrefix(strings.TrimPrefix(p, v.Path), "."), flat) {
+			out = c.w.st.get(cell{v.O.id, p})
 		}
 	}
 	if out != nil {

@@ -12,11 +12,17 @@ type cell struct {
 	path string
 }
 
-// heap is memory. It is shared between states until one of them writes.
+// heap is memory, object by object. It is shared between states until one of them writes.
 type heap struct {
-	m      map[cell]*Value
+	objs   map[int]*mem
 	hash   uint64 // of the scalars in it, independent of order
 	shared bool
+}
+
+// mem is the memory of one object. Only the heap that made it may write it.
+type mem struct {
+	owner *heap
+	m     map[string]*Value
 }
 
 // state is all that differs between paths.
@@ -45,7 +51,7 @@ type deferred struct {
 	args []*Value
 }
 
-func newState() *state { return &state{heap: &heap{m: make(map[cell]*Value)}} }
+func newState() *state { return &state{heap: &heap{objs: make(map[int]*mem)}} }
 
 func (s *state) fork() *state {
 	c := *s
@@ -55,10 +61,21 @@ func (s *state) fork() *state {
 	return &c
 }
 
-func (s *state) own() {
+// own makes the memory of an object writable.
+func (s *state) own(obj int) *mem {
 	if s.heap.shared {
-		s.heap = &heap{m: maps.Clone(s.heap.m), hash: s.heap.hash}
+		s.heap = &heap{objs: maps.Clone(s.heap.objs), hash: s.heap.hash}
 	}
+	old := s.heap.objs[obj]
+	switch {
+	case old == nil:
+		old = &mem{owner: s.heap, m: make(map[string]*Value)}
+		s.heap.objs[obj] = old
+	case old.owner != s.heap:
+		old = &mem{owner: s.heap, m: maps.Clone(old.m)}
+		s.heap.objs[obj] = old
+	}
+	return old
 }
 
 func cellHash(c cell, v *Value) uint64 {
@@ -70,28 +87,71 @@ func cellHash(c cell, v *Value) uint64 {
 }
 
 func (s *state) set(c cell, v *Value) {
-	s.own()
-	if old, ok := s.heap.m[c]; ok {
+	m := s.own(c.obj)
+	if old, ok := m.m[c.path]; ok {
 		s.heap.hash ^= cellHash(c, old)
 	}
-	s.heap.m[c] = v
+	m.m[c.path] = v
 	s.heap.hash ^= cellHash(c, v)
 }
 
 // setQuiet records a value that reading made up; it changes nothing that another path could see.
-func (s *state) setQuiet(c cell, v *Value) { s.heap.m[c] = v }
+func (s *state) setQuiet(c cell, v *Value) {
+	m := s.heap.objs[c.obj]
+	if m == nil {
+		m = &mem{owner: s.heap, m: make(map[string]*Value)}
+		s.heap.objs[c.obj] = m
+	}
+	m.m[c.path] = v
+}
 
-func (s *state) get(c cell) *Value { return s.heap.m[c] }
+func (s *state) get(c cell) *Value {
+	if m := s.heap.objs[c.obj]; m != nil {
+		return m.m[c.path]
+	}
+	return nil
+}
+
+func below(path, root string) bool {
+	return root == "" || path == root || strings.HasPrefix(path, root) && path[len(root)] == '.'
+}
 
 // clear forgets everything at and below a place.
 func (s *state) clear(o *Object, path string) {
-	for c := range s.heap.m {
-		if c.obj == o.id && (path == "" || c.path == path || strings.HasPrefix(c.path, path+".")) {
-			s.own()
-			s.heap.hash ^= cellHash(c, s.heap.m[c])
-			delete(s.heap.m, c)
+	m := s.heap.objs[o.id]
+	if m == nil || len(m.m) == 0 {
+		return
+	}
+	var gone []string
+	for p := range m.m {
+		if below(p, path) {
+			gone = append(gone, p)
 		}
 	}
+	if len(gone) == 0 {
+		return
+	}
+	m = s.own(o.id)
+	for _, p := range gone {
+		s.heap.hash ^= cellHash(cell{o.id, p}, m.m[p])
+		delete(m.m, p)
+	}
+}
+
+// paths are the places of an object at and below a path, in order.
+func (s *state) paths(o *Object, path string) []string {
+	m := s.heap.objs[o.id]
+	if m == nil {
+		return nil
+	}
+	out := make([]string, 0, len(m.m))
+	for p := range m.m {
+		if below(p, path) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // key tells apart the states that could behave differently from here on.

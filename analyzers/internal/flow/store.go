@@ -258,12 +258,9 @@ func (w *walker) modelID(model *Value) (*Value, string) {
 func (w *walker) fieldNames(model *Value) []string {
 	var out []string
 	prefix := w.pathAt(model)
-	for c := range w.st.heap.m {
-		if c.obj == model.O.id && strings.HasPrefix(c.path, prefix) {
-			out = append(out, strings.TrimPrefix(strings.TrimPrefix(c.path, prefix), "."))
-		}
+	for _, p := range w.st.paths(model.O, prefix) {
+		out = append(out, strings.TrimPrefix(strings.TrimPrefix(p, prefix), "."))
 	}
-	sortStrings(out)
 	return out
 }
 
