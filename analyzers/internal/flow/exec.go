@@ -508,7 +508,14 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		return ok(out)
 	case "len", "cap":
 		if len(args) == 1 && args[0].K == VNil {
+			w.fr.exact = true
 			return ok(&Value{K: VInt})
+		}
+		if len(args) == 1 && c.Fn == "len" {
+			if n := len(w.elements(args[0])); n > 0 && n == len(w.st.paths(args[0].O, args[0].Path)) {
+				w.fr.exact = true
+				return ok(&Value{K: VInt, I: int64(n)})
+			}
 		}
 		return ok(taintVal(Taint{Bits: args[0].T.Bits & FromUnseen}))
 	case "copy":

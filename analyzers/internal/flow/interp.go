@@ -80,6 +80,7 @@ type frame struct {
 	refPos Pos  // where the function value was handed over
 	free   []*Value
 	goes   bool // runs in another goroutine
+	exact  bool // it asked for a length that is known: its counting is followed
 }
 
 func (fr *frame) calls(id string) bool {
@@ -975,7 +976,14 @@ func (w *walker) binary(ins *Instr) *Value {
 			return boolVal(r).with(t)
 		}
 		return taintVal(t)
+	case "-":
+		if w.fr.exact && x.K == VInt && y.K == VInt {
+			return w.counted(x.I-y.I, t)
+		}
 	case "+":
+		if w.fr.exact && x.K == VInt && y.K == VInt {
+			return w.counted(x.I+y.I, t)
+		}
 		if x.K == VStr || y.K == VStr {
 			return strVal(text(x)+text(y), t)
 		}
@@ -984,6 +992,16 @@ func (w *walker) binary(ins *Instr) *Value {
 		}
 	}
 	return taintVal(t)
+}
+
+// maxCount bounds how far a loop over something of a known length is counted.
+const maxCount = 16
+
+func (w *walker) counted(n int64, t Taint) *Value {
+	if n < -1 || n > maxCount {
+		return taintVal(t)
+	}
+	return &Value{K: VInt, I: n, T: t}
 }
 
 func (w *walker) equal(x, y *Value) (eq, known bool) {

@@ -44,6 +44,15 @@ func (w *walker) lookup(ins *Instr) {
 			pair(v, top)
 			return
 		}
+		if m.O.T != nil && m.O.T.Kind == KMap && m.Path == "" && len(w.st.paths(m.O, "")) == 0 {
+			// A map made here into which nothing was put on this path.
+			v := top
+			if ins.S2 == "set" {
+				v = vFalse
+			}
+			pair(v, vFalse)
+			return
+		}
 	}
 	lives := m.K != VRef || m.O == nil || !m.O.Local
 	if lives && fromEvent(kt) && seenSet(ins) {

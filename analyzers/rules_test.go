@@ -1,0 +1,196 @@
+package analyzers_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The fixtures are a module of their own, with the real client libraries. A comment at the end of a line says what is
+// due there: `// want RULE` in every way of running, `// want-alone RULE` only where the whole module is seen,
+// `// want-vet RULE` only package by package, where a finding stands at the binding,
+// `// want-below RULE` on the next line.
+var fixtures, _ = filepath.Abs("../testdata/rules")
+
+var wantComment = regexp.MustCompile(`(?://|--)\s*want(-alone|-vet|-below)?((?:\s+R-KFK-IDEM-[A-Z0-9]+|\s+idemlint)+)\s*$`)
+
+// place is a finding: the file below the fixtures, the line, the rule.
+type place struct {
+	file string
+	line int
+	rule string
+}
+
+func (p place) String() string { return fmt.Sprintf("%s:%d %s", p.file, p.line, p.rule) }
+
+func TestFindingsStandWhereTheFixturesSay(t *testing.T) {
+	for _, mode := range []struct{ name, suffix string }{{"stand-alone", "-alone"}, {"go vet", "-vet"}} {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			want := wants(t, mode.suffix)
+			got := findings(t, mode.suffix == "-vet")
+			for _, s := range scenarios(t) {
+				t.Run(s, func(t *testing.T) {
+					compare(t, below(want, s), below(got, s))
+				})
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, want, got map[place]string) {
+	for p := range want {
+		if _, ok := got[p]; !ok {
+			t.Errorf("missing: %v", p)
+		}
+	}
+	for p, msg := range got {
+		if _, ok := want[p]; !ok {
+			t.Errorf("unexpected: %v: %s", p, msg)
+		}
+	}
+}
+
+// scenarios are the directories two below the fixtures' root: rule/kind.
+func scenarios(t *testing.T) []string {
+	dirs, err := filepath.Glob(filepath.Join(fixtures, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, d := range dirs {
+		if fi, err := os.Stat(d); err == nil && fi.IsDir() {
+			rel, _ := filepath.Rel(fixtures, d)
+			out = append(out, filepath.ToSlash(rel))
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal("no fixtures")
+	}
+	sort.Strings(out)
+	return out
+}
+
+func below(all map[place]string, dir string) map[place]string {
+	out := make(map[place]string)
+	for p, msg := range all {
+		if strings.HasPrefix(p.file, dir+"/") {
+			out[p] = msg
+		}
+	}
+	return out
+}
+
+func wants(t *testing.T, suffix string) map[place]string {
+	out := make(map[place]string)
+	err := filepath.WalkDir(fixtures, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".sql") {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		rel, _ := filepath.Rel(fixtures, path)
+		for sc, n := bufio.NewScanner(f), 1; sc.Scan(); n++ {
+			m := wantComment.FindStringSubmatch(sc.Text())
+			if m == nil || m[1] != "" && m[1] != suffix && m[1] != "-below" {
+				continue
+			}
+			at := n
+			if m[1] == "-below" {
+				at++ // a directive takes its whole line
+			}
+			for _, rule := range strings.Fields(m[2]) {
+				out[place{filepath.ToSlash(rel), at, rule}] = ""
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// idemlint builds the command once.
+var idemlint = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "idemlint")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "idemlint")
+	out, err := exec.Command("go", "build", "-o", bin, "../cmd/idemlint").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the command: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+func findings(t *testing.T, vet bool) map[place]string {
+	bin, err := idemlint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(bin, "-json", "./...")
+	if vet {
+		cmd = exec.Command("go", "vet", "-vettool="+bin, "-json", "./...")
+	}
+	cmd.Dir = fixtures
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr.String())
+	}
+	out := make(map[place]string)
+	dec := json.NewDecoder(strings.NewReader(stdout.String()))
+	for {
+		var tree map[string]map[string]json.RawMessage
+		if err := dec.Decode(&tree); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("the output is not JSON: %v\n%s", err, stdout.String())
+		}
+		for pkg, byAnalyzer := range tree {
+			for analyzer, raw := range byAnalyzer {
+				var list []struct{ Category, Posn, Message string }
+				if err := json.Unmarshal(raw, &list); err != nil {
+					t.Fatalf("%s: %s: %s", pkg, analyzer, raw)
+				}
+				for _, d := range list {
+					out[placeOf(t, d.Posn, d.Category)] = d.Message
+				}
+			}
+		}
+	}
+	return out
+}
+
+func placeOf(t *testing.T, posn, rule string) place {
+	parts := strings.Split(posn, ":")
+	if len(parts) < 2 {
+		t.Fatalf("no position: %q", posn)
+	}
+	file := parts[0]
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(fixtures, file)
+	}
+	rel, err := filepath.Rel(fixtures, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line int
+	fmt.Sscan(parts[1], &line)
+	return place{filepath.ToSlash(rel), line, rule}
+}
