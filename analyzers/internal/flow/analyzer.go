@@ -229,8 +229,80 @@ func (r *Result) Verdicts() []*Verdict {
 	if r.skipped {
 		return nil
 	}
-	r.once.Do(func() { r.judged = r.Prog.JudgeAll(r.Prog.ownPkgs) })
+	r.once.Do(func() {
+		r.judged = r.Prog.JudgeAll(r.Prog.ownPkgs)
+		if !Opts.Index {
+			r.judged = append(r.judged, r.Prog.JudgeBindings()...)
+		}
+	})
 	return r.judged
+}
+
+// JudgeBindings runs the roots of dependencies again where this package binds what they call: an implementation to an
+// interface, a function to a parameter or field. Only what such a binding leads to is kept.
+func (p *Program) JudgeBindings() []*Verdict {
+	deps := p.boundPackages()
+	if len(deps) == 0 {
+		return nil
+	}
+	var out []*Verdict
+	for _, root := range p.Roots(deps) {
+		if root.Kind == RootParam && p.Entered[root.Fn.ID] {
+			continue
+		}
+		v := p.Judge(root)
+		var kept []*Unguarded
+		for _, u := range v.Unguarded {
+			if u.Binding == nil {
+				continue
+			}
+			if !p.ownPkgs[u.Pkg] {
+				u.Pos = u.Binding.Pos
+			}
+			kept = append(kept, u)
+		}
+		v.Unguarded = kept
+		out = append(out, v)
+	}
+	return out
+}
+
+// boundPackages are the packages that hold a root and could reach what this package hands over.
+func (p *Program) boundPackages() map[string]bool {
+	hands := false
+	for e := range p.own {
+		if leaf := e.Src[0]; leaf != 't' && leaf != 'f' && leaf != 'm' {
+			continue
+		}
+		if pkg := slotPkg(e.Dst); pkg != "" && !p.ownPkgs[pkg] && p.inSight[pkg] {
+			hands = true
+			break
+		}
+	}
+	if !hands {
+		return nil
+	}
+	out := make(map[string]bool)
+	for _, f := range p.funcs {
+		if !p.ownPkgs[f.Pkg] && !out[f.Pkg] && (hasSource(f) || msgParam(f)) {
+			out[f.Pkg] = true
+		}
+	}
+	return out
+}
+
+// slotPkg is the package of the function, type or variable that a slot belongs to.
+func slotPkg(slot string) string {
+	parts := strings.Split(slot, "|")
+	if len(parts) < 2 {
+		return ""
+	}
+	id := parts[1]
+	slash := strings.LastIndexByte(id, '/')
+	if i := strings.IndexByte(id[slash+1:], '.'); i >= 0 {
+		return id[:slash+1+i]
+	}
+	return id
 }
 
 // JudgeAll runs every root of the given packages. A function that another root hands its message to is no root.

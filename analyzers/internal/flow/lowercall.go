@@ -41,7 +41,7 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		fn := v.Fn.(*ssa.Function)
 		if fn.Synthetic == "" {
 			out.Kind, out.Fun = CallDynamic, f.val(v)
-			f.argEdges("P|"+ssaID(fn)+"|", c.Args)
+			f.argEdges("P|"+ssaID(fn)+"|", c)
 			return out
 		}
 	}
@@ -64,7 +64,7 @@ func (f *funcLowerer) static(out *Call, fn *ssa.Function, c *ssa.CallCommon) {
 		obj, _ = fn.Origin().Object().(*types.Func)
 	}
 	if obj == nil {
-		f.argEdges("P|"+out.Fn+"|", c.Args)
+		f.argEdges("P|"+out.Fn+"|", c)
 		return
 	}
 	out.Method = fn.Signature.Recv() != nil
@@ -78,10 +78,8 @@ func (f *funcLowerer) static(out *Call, fn *ssa.Function, c *ssa.CallCommon) {
 	}
 	if !know.Library(out.Pkg) {
 		f.keyParams(out, obj.Type().(*types.Signature), skip)
-		f.argEdges("P|"+out.Fn+"|", c.Args)
-	} else {
-		f.argEdges("P|"+out.Fn+"|", c.Args)
 	}
+	f.argEdges("P|"+out.Fn+"|", c)
 }
 
 // invoked finds out what a method called through an interface is known as: by the interface when it is a library's,
@@ -191,12 +189,27 @@ func elemInteresting(t types.Type) bool {
 	return false
 }
 
-func (f *funcLowerer) argEdges(prefix string, args []ssa.Value) {
-	for i, a := range args {
+func (f *funcLowerer) argEdges(prefix string, c *ssa.CallCommon) {
+	for i, a := range c.Args {
 		if interesting(a.Type()) {
-			f.flowTo(prefix+strconv.Itoa(i), a, f.pos(a.Pos()))
+			f.flowTo(prefix+strconv.Itoa(i), a, f.argPos(c, i))
 		}
 	}
+}
+
+// argPos is where the i-th argument of a call is written, the receiver counted.
+func (f *funcLowerer) argPos(c *ssa.CallCommon, i int) Pos {
+	e := f.calls[c.Pos()]
+	if e == nil {
+		return f.pos(c.Pos())
+	}
+	if !c.IsInvoke() && c.Signature().Recv() != nil {
+		i--
+	}
+	if i >= 0 && i < len(e.Args) {
+		return f.pos(e.Args[i].Pos())
+	}
+	return f.pos(e.Pos())
 }
 
 // flowTo records that whatever v can be may be in the slot.

@@ -28,6 +28,7 @@ type Program struct {
 	lits    map[string][]string
 	tnames  map[string]string
 	mws     map[string][]binding
+	inSight map[string]bool // packages of which functions are known
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
@@ -60,6 +61,10 @@ func (p *Program) merge(u *Unit) {
 }
 
 func (p *Program) addFunc(f *Func) {
+	if p.inSight == nil {
+		p.inSight = make(map[string]bool)
+	}
+	p.inSight[f.Pkg] = true
 	p.funcs[f.ID] = f
 	if f.Parent != "" {
 		p.lits[f.Parent] = append(p.lits[f.Parent], f.ID)
