@@ -56,6 +56,7 @@ type Result struct {
 	once    sync.Once
 	judged  []*Verdict
 	mu      sync.Mutex
+	work    sync.Mutex // the program is run by one rule at a time
 	dirs    []*rule.Directive
 	skipped bool
 }
@@ -229,6 +230,8 @@ func (r *Result) Verdicts() []*Verdict {
 	if r.skipped {
 		return nil
 	}
+	r.work.Lock()
+	defer r.work.Unlock()
 	r.once.Do(func() {
 		r.judged = r.Prog.JudgeAll(r.Prog.ownPkgs)
 		if !Opts.Index {
@@ -308,13 +311,73 @@ func slotPkg(slot string) string {
 // JudgeAll runs every root of the given packages. A function that another root hands its message to is no root.
 func (p *Program) JudgeAll(pkgs map[string]bool) []*Verdict {
 	var out []*Verdict
-	for _, root := range p.Roots(pkgs) {
-		if root.Kind == RootParam && p.Entered[root.Fn.ID] {
+	judged := make(map[string]bool)
+	judge := func(roots []Root) {
+		for _, root := range roots {
+			if root.Kind == RootParam && p.Entered[root.Fn.ID] || root.Kind == RootSource && judged[root.Fn.ID] {
+				continue
+			}
+			judged[root.Fn.ID] = judged[root.Fn.ID] || root.Kind == RootSource
+			out = append(out, p.Judge(root))
+		}
+	}
+	roots := p.Roots(pkgs)
+	var sources, others []Root
+	for _, r := range roots {
+		if r.Kind == RootSource {
+			sources = append(sources, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	judge(sources)
+	for range 3 {
+		more := p.receivers(pkgs, judged)
+		if len(more) == 0 {
+			break
+		}
+		judge(more)
+	}
+	judge(others)
+	return out
+}
+
+// receivers are the functions that call one which polls and hands back what a message carries.
+func (p *Program) receivers(pkgs, judged map[string]bool) []Root {
+	if len(p.yields) == 0 {
+		return nil
+	}
+	var out []Root
+	for id, f := range p.funcs {
+		if !pkgs[f.Pkg] || f.Test || f.Gen || judged[id] || p.yields[id] {
 			continue
 		}
-		out = append(out, p.Judge(root))
+		if p.callsYield(f) {
+			out = append(out, Root{Fn: f, Kind: RootSource})
+		}
 	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Fn.ID < out[j].Fn.ID })
 	return out
+}
+
+func (p *Program) callsYield(f *Func) bool {
+	for bi := range f.Blocks {
+		for ii := range f.Blocks[bi].Instrs {
+			c := f.Blocks[bi].Instrs[ii].Call
+			switch {
+			case c == nil:
+			case c.Kind == CallStatic && p.yields[c.Fn]:
+				return true
+			case c.Kind == CallInvoke:
+				for _, b := range p.sources("N|" + c.Iface) {
+					if m := p.method(b.Type, c.Fn); m != nil && p.yields[m.Fn] {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
 }
 
 // Pos is a place of the package in its file set, or a made-up one in a file that the set does not have.

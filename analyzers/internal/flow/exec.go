@@ -25,9 +25,17 @@ func (w *walker) call(ins *Instr) bool {
 	if ins.Op == OpGo {
 		w.st.async++
 	}
+	before := w.st.msg
 	exits := w.dispatch(ins, fun, args)
 	if len(exits) == 0 {
 		return false
+	}
+	if !before && exits[0].st.msg && !w.fr.msgPos.IsValid() && !w.fr.takes {
+		for _, v := range exits[0].vals {
+			if v != nil && !v.Msg && w.deep(v).has(FromPayload) {
+				w.fr.msgPos = ins.Pos // the callee polls, and hands back what the message carries
+			}
+		}
 	}
 	for i, e := range exits {
 		if ins.Op == OpGo {
@@ -106,6 +114,10 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 			w.effect(ins, EffHTTP, "payment by "+baseName(c.Pkg)+"."+c.Name, nil)
 			return w.quiet(ins)
 		}
+		if know.Sends(c.Pkg, c.Name) {
+			w.effect(ins, EffMail, c.Recv+dot(c.Recv)+c.Name, nil)
+			return w.quiet(ins)
+		}
 		if know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
 			return w.library(ins, args)
 		}
@@ -119,6 +131,10 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 	case CallInvoke:
 		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
 			return w.model(ins, row, append([]*Value{fun}, args...))
+		}
+		if know.Sends(c.Pkg, c.Name) && !w.in.prog.inSight[c.Pkg] && !w.wrapped(fun, c) {
+			w.effect(ins, EffMail, c.Recv+dot(c.Recv)+c.Name, nil)
+			return w.quiet(ins)
 		}
 		return w.invoke(ins, fun, args)
 	}
@@ -307,7 +323,7 @@ func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, 
 		}
 		if a.Msg && i < len(fn.Params) && (fn.Params[i].T == nil || fn.Params[i].T.Msg) {
 			fr.takes = true
-		} else if w.deep(a).has(FromPayload | FromMessage) {
+		} else if w.wholeEvent(a) {
 			fr.event = true
 		}
 	}
@@ -326,6 +342,18 @@ func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, 
 		}
 	}
 	return exits
+}
+
+// wholeEvent reports whether a value is what a message carries, as it came or decoded: no single field of it, and
+// nothing new that was built of its fields.
+func (w *walker) wholeEvent(v *Value) bool {
+	switch {
+	case v.raw, v.O != nil && v.O.Decoded:
+		return true
+	case v.O != nil && v.O.Local, v.K == VStr, v.K == VErr:
+		return false
+	}
+	return v.fa == nil && v.K != VRef && !strings.HasPrefix(v.Slot, "F|") && w.deep(v).has(FromPayload|FromMessage)
 }
 
 // dynamic calls a function value.

@@ -225,7 +225,12 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		if t.has(FromMessage) {
 			t.Bits = t.Bits&^FromMessage | FromPayload
 		}
-		w.fillAll(w.target(at(args, row.Arg2)), t)
+		if into := w.target(at(args, row.Arg2)); into != nil {
+			w.fillAll(into, t)
+			if into.O != nil && t.has(FromPayload) {
+				into.O.Decoded = true
+			}
+		}
 		return w.quiet(ins)
 	case know.DecodeRet:
 		t := w.deep(at(args, row.Arg))

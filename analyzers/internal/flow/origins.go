@@ -35,7 +35,11 @@ func closed(p *Program, vs []*Verdict) []*Verdict {
 }
 
 // Random finds where random UUIDs made or handed over in the package end.
-func (r *Result) Random() []Sink { return r.Prog.Random(r.Prog.ownPkgs) }
+func (r *Result) Random() []Sink {
+	r.work.Lock()
+	defer r.work.Unlock()
+	return r.Prog.Random(r.Prog.ownPkgs)
+}
 
 // Random runs the functions of the packages that make random UUIDs, and those that call functions which return one.
 func (p *Program) Random(pkgs map[string]bool) []Sink {

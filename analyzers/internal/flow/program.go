@@ -29,13 +29,14 @@ type Program struct {
 	tnames  map[string]string
 	mws     map[string][]binding
 	inSight map[string]bool // packages of which functions are known
+	yields  map[string]bool // functions that poll and hand back what a message carries
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
 func NewProgram(units []*Unit, own map[string]bool) *Program {
 	p := &Program{funcs: make(map[string]*Func), methods: make(map[string]map[string]*Method), edges: make(map[string][]*Edge),
 		globals: make(map[string]*Global), own: make(map[*Edge]bool), ownPkgs: own, sql: make(map[string][]sqltext.Statement),
-		bcache: make(map[string][]binding), callers: make(map[string]bool), lits: make(map[string][]string), tnames: make(map[string]string)}
+		bcache: make(map[string][]binding), callers: make(map[string]bool), lits: make(map[string][]string), yields: make(map[string]bool), tnames: make(map[string]string)}
 	seen := make(map[string]*Unit)
 	for _, u := range units {
 		old := seen[u.Path]

@@ -65,6 +65,17 @@ type Verdict struct {
 func (p *Program) Judge(r Root) *Verdict {
 	v := &Verdict{Root: r}
 	first := newInterp(p, World{})
+	first.onEnd = func(st *state, vals []*Value) {
+		if !st.msg || r.Kind != RootSource {
+			return
+		}
+		w := &walker{in: first, st: st, fn: r.Fn, fr: &frame{fn: r.Fn}}
+		for _, v := range vals {
+			if v != nil && !v.Msg && w.deep(v).has(FromPayload) {
+				p.yields[r.Fn.ID] = true
+			}
+		}
+	}
 	first.execute(r)
 	v.GaveUp = first.gaveUp
 	v.Active = first.active || r.Kind != RootSource

@@ -91,18 +91,18 @@ func (t Taint) has(b Bits) bool { return t.Bits&b != 0 }
 
 // An Object is something that is referred to: a variable, a struct, a map, a transaction.
 type Object struct {
-	id    int
-	T     *Type
-	Taint Taint
-	Slot  string // what it came from, for its fields' slots
-	Local bool   // made in the code that runs
-	Site  string
-	Tx    *Tx
-	Ctx   *ctxNode
-	Chain *chain
-	Name  string
-	Err   *Value // the error this variable was filled from
-	Zero  bool   // fields that were never written are zero
+	id      int
+	T       *Type
+	Taint   Taint
+	Slot    string // what it came from, for its fields' slots
+	Local   bool   // made in the code that runs
+	Site    string
+	Tx      *Tx
+	Ctx     *ctxNode
+	Chain   *chain
+	Name    string
+	Err     *Value // the error this variable was filled from
+	Decoded bool   // a decoder filled it from a message
 }
 
 // A Tx is a transaction.

@@ -1,5 +1,7 @@
 package know
 
+import "strings"
+
 const (
 	squirrel = "github.com/Masterminds/squirrel"
 	bun      = "github.com/uptrace/bun"
@@ -138,4 +140,38 @@ var outsideRows = []Row{
 	{"os", "", "WriteFile", FileWrite, 0, -1},
 	{"os", "File", "Write|WriteString|WriteAt", FileWrite, -1, -1},
 	{"io/ioutil", "", "WriteFile", FileWrite, 0, -1},
+}
+
+// senders are words in the import paths of libraries that send mail, texts and notifications.
+var senders = []string{
+	"resend", "sendgrid", "mailgun", "postmark", "mailjet", "mandrill", "gomail", "go-mail", "smtp", "sesv2", "twilio", "vonage", "nexmo",
+	"apns", "fcm", "telegram", "discordgo", "slack", "pushover", "onesignal", "sendinblue", "brevo", "whatsapp", "messagebird", "plivo",
+}
+
+// Sends reports whether a function of a library sends something to people: mail, a text, a notification.
+func Sends(pkg, name string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	if !strings.Contains(first, ".") {
+		return false
+	}
+	w := Words(name)
+	if len(w) == 0 {
+		return false
+	}
+	switch w[0] {
+	case "send", "post", "push", "deliver", "notify", "dial":
+	default:
+		return false
+	}
+	if name == "Dial" {
+		return false
+	}
+	for _, part := range strings.Split(strings.ToLower(pkg), "/")[1:] {
+		for _, s := range senders {
+			if strings.Contains(part, s) {
+				return true
+			}
+		}
+	}
+	return false
 }
