@@ -369,4 +369,5 @@ func (c *coder) instr(in *Instr) {
 	c.flags(&k.Guard, &k.Method)
 	c.pos(&k.End)
 	c.pos(&k.At)
+	c.str(&k.Fix)
 }

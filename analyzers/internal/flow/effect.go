@@ -32,6 +32,7 @@ type Hit struct {
 	Table   string // of a database write
 	tx      *Tx
 	async   bool
+	state   bool // reached only where a row is in some state
 }
 
 // A site is a statement or call that tells whether an event was there before.
@@ -51,7 +52,7 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 	if !w.st.msg {
 		return // what happens before a message is taken does not happen for it
 	}
-	h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, checked: w.st.checked, cond: w.st.cond, tx: tx, async: w.st.async > 0}
+	h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, checked: w.st.checked, cond: w.st.cond, state: w.st.state, tx: tx, async: w.st.async > 0}
 	if !h.Pos.IsValid() {
 		h.Pos = ins.Pos
 	}
@@ -70,7 +71,7 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 
 // reach records that an effect has happened for good.
 func (in *interp) reach(h *Hit) {
-	key := fmt.Sprint(h.Pos, "|", h.cond, "|", h.checked != nil)
+	key := fmt.Sprint(h.Pos, "|", h.cond, "|", h.state, "|", h.checked != nil)
 	for f := h.chain; f != nil; f = f.up {
 		key += "|" + f.fn.ID
 	}

@@ -34,23 +34,25 @@ type interp struct {
 	txs    map[objKey]*Tx
 	global map[string]*Object
 
-	hits    []*Hit
-	hitSeen map[string]bool
-	sites   map[string]*site
-	sinks   []Sink
-	sinkKey map[string]bool
-	open    map[string]bool // callees that could not be seen
-	handled map[string]bool // statements whose unique violation is looked at
-	either  map[string]bool // guards by name whose polarity is not known
-	wrote   map[string]bool // tables and keys that the first delivery leaves behind
-	memory  bool            // a set in memory was looked at
-	sends   map[string]bool // channel element types something was sent to
-	traces  bool            // keep the order of events
-	onEnd   func(st *state, vals []*Value)
-	limit   int
-	root    *Func
-	active  bool            // a message was seen
-	entered map[string]bool // functions that got a message whole
+	hits     []*Hit
+	hitSeen  map[string]bool
+	sites    map[string]*site
+	sinks    []Sink
+	sinkKey  map[string]bool
+	open     map[string]bool // callees that could not be seen
+	handled  map[string]bool // statements whose unique violation is looked at
+	either   map[string]bool // guards by name whose polarity is not known
+	wrote    map[string]bool // tables and keys that the first delivery leaves behind
+	memory   bool            // a set in memory was looked at
+	sends    map[string]bool // channel element types something was sent to
+	traces   bool            // keep the order of events
+	onEnd    func(st *state, vals []*Value)
+	limit    int
+	kind     RootKind
+	producer bool // the root sends the messages it is given
+	root     *Func
+	active   bool            // a message was seen
+	entered  map[string]bool // functions that got a message whole
 }
 
 type objKey struct {
@@ -357,17 +359,70 @@ func (w *walker) branch(ins *Instr) {
 		}
 		return
 	}
+	state := cond.T.has(FromRow) && w.asksState(ins.A, 0)
 	for side := range 2 {
 		st := w.st.fork()
 		env := append([]*Value(nil), w.env...)
 		if cond.T.has(FromUnseen) {
 			st.cond = true
 		}
+		if state {
+			st.state = true
+		}
 		sub := &walker{in: w.in, fr: w.fr, fn: w.fn, blk: w.blk, env: env, st: st}
 		sub.assume(ins.A, side == 0, 0)
 		sub.goTo(b.Succs[side], env, st)
 		w.next = append(w.next, sub.next...)
 	}
+}
+
+// asksState reports whether a condition asks for the state that a row of the database is in: a column or method so
+// named is compared. A handler that leaves that state behind finds it left when the message comes again.
+func (w *walker) asksState(n int32, depth int) bool {
+	def := w.fn.def(n)
+	if def == nil || depth > 4 {
+		return false
+	}
+	switch def.Op {
+	case OpNot, OpCopy, OpExtract, OpMakeIface:
+		return w.asksState(def.A, depth+1)
+	case OpBin:
+		return (def.S == "==" || def.S == "!=") && (w.asksState(def.A, depth+1) || w.asksState(def.B, depth+1))
+	case OpField, OpFieldAddr:
+		return stateName(def.S)
+	case OpAlloc:
+		return stateName(def.S)
+	case OpLoad:
+		return w.asksState(def.A, depth+1)
+	case OpPhi:
+		for _, a := range def.Args {
+			if w.asksState(a, depth+1) {
+				return true
+			}
+		}
+	case OpCall:
+		_, name := splitType(def.Call.Fn)
+		words := know.Words(name)
+		return len(words) > 1 && (words[0] == "is" || words[0] == "can" || words[0] == "has") || stateName(name)
+	}
+	return false
+}
+
+// stateName reports whether a name means the state of something, or that and when it was done.
+func stateName(s string) bool {
+	words := know.Words(s)
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	switch last {
+	case "status", "state", "phase", "stage", "step", "processed", "completed", "done", "finished", "paid", "settled", "sent", "version", "sequence", "seq", "applied", "handled", "shipped", "cancelled", "canceled", "confirmed", "refunded", "blocked", "closed":
+		return true
+	}
+	if last == "at" && len(words) > 1 {
+		return words[0] != "created" && words[0] != "updated"
+	}
+	return false
 }
 
 // assume refines what is known after a condition has turned out.
@@ -611,8 +666,9 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	}
 	o := addr.O
 	if v := w.find(o, addr.Path, ins.T, 0); v != nil {
-		if o.Name == "" || v.K != VTop {
-			return v
+		if ins.T != nil && ins.T.Kind == KStruct && (v.K == VRef || v.K == VTop) && w.changed(o, addr.Path) {
+			// A struct that was copied in whole and then changed: the copy is what counts.
+			return &Value{K: VRef, O: o, Path: addr.Path, T: v.T, Msg: v.Msg, Batch: v.Batch}
 		}
 		return v
 	}
@@ -641,6 +697,16 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	}
 	w.st.setQuiet(cell{o.id, addr.Path}, v)
 	return v
+}
+
+// changed reports whether anything was written below a place.
+func (w *walker) changed(o *Object, path string) bool {
+	for _, p := range w.st.paths(o, path) {
+		if p != path && p != "?" {
+			return true
+		}
+	}
+	return false
 }
 
 // find looks a place up in memory, through structs that were copied in whole.

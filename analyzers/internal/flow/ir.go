@@ -135,6 +135,8 @@ type Call struct {
 	End Pos
 	// At is the callee's name: the place of a method in a chain of calls.
 	At Pos
+	// Fix is the call rewritten to make a version 7 UUID, where the library of this version can.
+	Fix string
 }
 
 // A KeyParam is a parameter whose name says that it takes an id.

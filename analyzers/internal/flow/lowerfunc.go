@@ -175,7 +175,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 		f.flowInto(in.Map, in.Value, pos)
 	case *ssa.Call:
 		c := f.call(in.Common(), in.Parent())
-		c.End, c.At = f.callEnd(in), f.calleePos(in)
+		c.End, c.At, c.Fix = f.callEnd(in), f.calleePos(in), f.v7Call(in)
 		f.emit(b, Instr{Op: OpCall, Dst: f.dst(in), Call: c, T: f.typ(in.Type()), Pos: f.callPos(in, pos)})
 	case *ssa.Go:
 		f.emit(b, Instr{Op: OpGo, Dst: -1, Call: f.call(in.Common(), in.Parent()), Pos: pos})

@@ -171,7 +171,7 @@ func (w *walker) got(out []exit, dest *Value) []exit {
 		if n := len(out[i].vals); n > 0 && out[i].vals[n-1].K == VNil {
 			sub := *w
 			sub.st = out[i].st
-			sub.fillAll(dest, Taint{})
+			sub.fillAll(dest, Taint{Bits: FromRow})
 			out[i].st = sub.st
 		}
 	}
@@ -376,6 +376,11 @@ func (w *walker) each(ins *Instr, fun *Value) []exit {
 
 // produce sends messages. Sending what was consumed to a dead-letter or retry topic is no effect.
 func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
+	if w.in.kind == RootParam && w.sendsWhole(args, row.Arg) {
+		// A function that is given messages and sends them is a producer: they were not consumed.
+		w.in.producer = true
+		return w.quiet(ins)
+	}
 	if !w.deadLetter(ins, args, row.Arg) {
 		w.effect(ins, EffProduce, "send to Kafka by "+ins.Call.Recv+"."+ins.Call.Name, nil)
 	}
@@ -386,6 +391,22 @@ func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
 		}
 	}
 	return out
+}
+
+// sendsWhole reports whether what is sent is the very message the function was given.
+func (w *walker) sendsWhole(args []*Value, i int) bool {
+	if i < 0 || i >= len(args) {
+		return false
+	}
+	if args[i].Msg {
+		return true
+	}
+	for _, v := range w.variadic(args, i) {
+		if v.Msg {
+			return true
+		}
+	}
+	return false
 }
 
 // deadLetter reports whether a topic, or whoever sends, is named as a dead-letter or retry topic.

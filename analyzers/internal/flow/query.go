@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -87,7 +88,7 @@ func (p *Program) Judge(r Root) *Verdict {
 		}
 	}
 	v.Sinks = first.sinks
-	if !v.Active {
+	if !v.Active || first.producer {
 		return v
 	}
 	dup, wrote, dupe := p.duplicate(r, wrote, first)
@@ -97,6 +98,10 @@ func (p *Program) Judge(r Root) *Verdict {
 	if dup.memory || first.memory {
 		mem = p.world(r, World{Dup: true, Memory: true, Dupe: dupe}, wrote)
 		v.SeenSets = len(mem.hits) < len(dup.hits)
+	}
+	if updatesWhatItReads(first) {
+		// The state that the first delivery left is what a repeat finds: a check of it is taken for a guard.
+		dup.hits = slices.DeleteFunc(dup.hits, func(h *Hit) bool { return h.state })
 	}
 	hits := dup.hits
 	failSite := make(map[*Hit]*site)
@@ -145,6 +150,16 @@ func (p *Program) Judge(r Root) *Verdict {
 	}
 	sort.Strings(v.Open)
 	return v
+}
+
+// updatesWhatItReads reports whether a run reads rows of a table that it also updates.
+func updatesWhatItReads(in *interp) bool {
+	for k := range in.wrote {
+		if t, ok := strings.CutPrefix(k, "upd:"); ok && (in.wrote["read:"+t] || t == "") {
+			return true
+		}
+	}
+	return false
 }
 
 func has(hits []*Hit, h *Hit) bool {

@@ -44,7 +44,7 @@ func (p *Program) Roots(pkgs map[string]bool) []Root {
 	var params []Root
 	for _, id := range ids {
 		f := p.funcs[id]
-		if msgParam(f) {
+		if msgParam(f) && !producerName(f) {
 			params = append(params, Root{Fn: f, Kind: RootParam})
 		}
 	}
@@ -112,6 +112,20 @@ func hasSource(f *Func) bool {
 		}
 	}
 	return found
+}
+
+// producerName reports whether a function's name says that it takes messages in order to send them: several clients
+// have one type for both directions.
+func producerName(f *Func) bool {
+	for _, name := range [...]string{f.Recv, f.Name[strings.LastIndexByte(f.Name, '.')+1:]} {
+		for _, w := range know.Words(name) {
+			switch w {
+			case "producer", "publisher", "publish", "produce", "writer", "write", "emit", "emitter", "send", "sender", "enqueue", "outbox", "relay", "marshal", "marshaler", "encode":
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // yieldName reports whether a function's name says that it takes messages out of a log.
@@ -232,7 +246,7 @@ func contextLike(t *Type) bool {
 // execute runs a root.
 func (in *interp) execute(r Root) {
 	fn := r.Fn
-	in.root = fn
+	in.root, in.kind = fn, r.Kind
 	var t Taint
 	if r.Kind == RootRegistered {
 		t = Taint{Bits: FromPayload}

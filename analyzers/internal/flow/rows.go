@@ -91,7 +91,9 @@ func fit(c *Call, res, errv *Value) []*Value {
 func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 	if row.K != VRow {
 		for _, d := range dests {
-			w.fillAll(d, w.deep(row))
+			t := w.deep(row)
+			t.Bits |= FromRow
+			w.fillAll(d, t)
 		}
 		return w.unknownErr()
 	}
@@ -101,7 +103,7 @@ func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 			if d.K != VRef || d.O == nil {
 				continue
 			}
-			v := taintVal(r.taint)
+			v := taintVal(Taint{Bits: r.taint.Bits | FromRow})
 			if r.value != nil && i == 0 {
 				v = r.value
 			}

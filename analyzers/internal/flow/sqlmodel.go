@@ -148,6 +148,7 @@ func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool)
 	if table == "" && len(q.From) > 0 {
 		table = q.From[0].Table.Name
 	}
+	w.in.wrote["read:"+strings.ToLower(table)] = true
 	if !c.looksForEvent(q, table) {
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, c.deepBinds())
 	}
@@ -252,6 +253,7 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	}
 	desc += showTable(table)
 	if st.StateGuarded() {
+		w.in.wrote["upd:"+strings.ToLower(table)] = w.in.wrote["upd:"+strings.ToLower(table)] || st.Kind == sqltext.Update
 		s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}
 		switch w.check(s) {
 		case outDup:
@@ -261,6 +263,9 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		}
 		c.effect(desc, table, tx, true)
 		return w.rowsOut(c.ins, how, rowFound, 1, s, nil)
+	}
+	if st.Kind == sqltext.Update {
+		w.in.wrote["upd:"+strings.ToLower(table)] = true
 	}
 	if w.in.prog.dedupTable(table) {
 		// Housekeeping of the dedup table is no effect on the world.

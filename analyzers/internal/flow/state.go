@@ -33,6 +33,7 @@ type state struct {
 	thash   uint64
 	cond    bool // the path depends on the answer of a callee that cannot be seen
 	msg     bool // a message was taken on this path
+	state   bool // the path depends on the state a row is in
 	async   int  // depth of goroutines
 	defs    []deferred
 	checked *site // the last check that was asked
@@ -162,6 +163,9 @@ func (s *state) key() uint64 {
 	}
 	if s.checked != nil {
 		h ^= 0xabcdef12345
+	}
+	if s.state {
+		h ^= 0x1234567887654321
 	}
 	if s.msg {
 		h ^= 0x5bd1e995

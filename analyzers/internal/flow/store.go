@@ -67,6 +67,12 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 		table = w.tableOf(at(args, 0))
 	}
 	switch row.Kind {
+	case know.GormSave, know.GormUpdate:
+		w.in.wrote["upd:"+strings.ToLower(table)] = true
+	case know.GormFind:
+		w.in.wrote["read:"+strings.ToLower(table)] = true
+	}
+	switch row.Kind {
 	case know.GormCreate, know.GormFirstOrCreate:
 		return w.gormCreate(ins, &ch, row.Kind, table, at(args, 0))
 	case know.GormFind, know.GormCount:
@@ -299,7 +305,7 @@ func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, a
 	}
 	fillDest := func(w *walker) {
 		if dest.K == VRef {
-			w.fillAll(dest, Taint{})
+			w.fillAll(dest, Taint{Bits: FromRow})
 		}
 	}
 	notFound := func(w *walker, s *site) *Value {

@@ -45,6 +45,7 @@ const (
 	FromFresh                    // different on every delivery: random, the clock
 	FromUnseen                   // the answer of a callee that cannot be seen
 	FromMemory                   // read from memory that outlives the call
+	FromRow                      // read from a row of the database
 )
 
 // A Src is one place where an origin entered.
