@@ -47,7 +47,7 @@ func Settle(payloads []string) ([]Finding, error) {
 	all = append(all, uuidv7.Find(w.Prog, w.Prog.Random(w.Pkgs))...)
 	out := all[:0]
 	for _, f := range all {
-		if !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
+		if flow.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
 			out = append(out, f)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"os"
 	"reflect"
 	"sort"
 	"strings"
@@ -100,7 +101,14 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 	}
 	res.directives()
-	unit := buildUnit(pass)
+	unit, err := tryBuild(pass)
+	if err != nil {
+		res.skipped = true
+		if Opts.Debug {
+			os.Stderr.WriteString("idemlint: " + err.Error() + "\n")
+		}
+		return res, nil
+	}
 	res.Unit = unit
 	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true})
 	res.Prog.Strict = Opts.Strict
@@ -127,6 +135,16 @@ func Seed(path string) bool { return seed(path) }
 func stdPath(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".") && (stdRoot(first) || first == "vendor" || first == "cmd")
+}
+
+// tryBuild is buildUnit for code that the SSA builder cannot take: the package is then left out.
+func tryBuild(pass *analysis.Pass) (u *Unit, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = fmt.Errorf("gave up on package %s: internal error: %v", pass.Pkg.Path(), e)
+		}
+	}()
+	return buildUnit(pass), nil
 }
 
 // buildUnit lowers the package under analysis.

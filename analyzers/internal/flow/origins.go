@@ -59,11 +59,21 @@ func (p *Program) Random(pkgs map[string]bool) []Sink {
 		}
 		in := newInterp(p, World{})
 		in.limit = 60_000
-		in.execute(Root{Fn: f, Kind: RootParam})
+		in.try(Root{Fn: f, Kind: RootParam})
 		out = append(out, in.sinks...)
 	}
 	sort.SliceStable(out, func(i, j int) bool { return less(out[i].Pos, out[j].Pos) })
 	return out
+}
+
+// try runs a root and gives it up when the engine cannot run it.
+func (in *interp) try(r Root) {
+	defer func() {
+		if recover() != nil {
+			in.gaveUp = true
+		}
+	}()
+	in.execute(r)
 }
 
 // insideRun reports whether running the function around a literal runs the literal, too.
@@ -95,7 +105,7 @@ func (p *Program) v4Makers() map[string]bool {
 					}
 				}
 			}
-			in.execute(Root{Fn: f, Kind: RootParam})
+			in.try(Root{Fn: f, Kind: RootParam})
 			if makers[id] {
 				grew = true
 			}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -59,12 +60,19 @@ type Verdict struct {
 	Open      []string // callees that could not be seen and could change the verdict
 	SeenSets  bool     // a set in memory decides what is skipped
 	GaveUp    bool
-	Active    bool // a message was seen
+	Active    bool   // a message was seen
+	Internal  string // what went wrong in the engine, for -debug
 }
 
 // Judge runs a root in the worlds that X1 and the origins need.
-func (p *Program) Judge(r Root) *Verdict {
-	v := &Verdict{Root: r}
+func (p *Program) Judge(r Root) (v *Verdict) {
+	v = &Verdict{Root: r}
+	defer func() {
+		if e := recover(); e != nil {
+			// A function that the engine cannot run is given up, as one that is too large is.
+			v = &Verdict{Root: r, GaveUp: true, Internal: fmt.Sprint(e)}
+		}
+	}()
 	first := newInterp(p, World{})
 	first.onEnd = func(st *state, vals []*Value) {
 		if !st.msg || r.Kind != RootSource {
@@ -132,7 +140,7 @@ func (p *Program) Judge(r Root) *Verdict {
 		case h.checked != nil:
 			u.Reason, u.Check = Ignored, h.checked
 		default:
-			if s := p.lateCheck(dup, h); s != nil {
+			if s := lateCheck(dup, u.Fn); s != nil {
 				u.Reason, u.Check = LateCheck, s
 			}
 		}
@@ -180,11 +188,16 @@ func sortedSites(m map[string]*site) []*site {
 	return out
 }
 
-// lateCheck finds a check that was asked in a run, though not before the effect.
-func (p *Program) lateCheck(in *interp, h *Hit) *site {
+// lateCheck finds a check that the handler asks, though not before the effect.
+func lateCheck(in *interp, handler *Func) *site {
 	for _, s := range sortedSites(in.sites) {
-		if s.Store != "memory" && s.Store != "state" {
-			return s
+		if s.Store == "memory" || s.Store == "state" {
+			continue
+		}
+		for f := s.chain; f != nil; f = f.up {
+			if f.fn == handler {
+				return s
+			}
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
 	seen := make(map[string]bool)
 	for _, f := range findings {
 		p := parsePos(f.Posn)
-		if !r.Own(p) || seen[f.Posn] || r.Suppressed(f.Rule, f.Analyzer, p) {
+		if !r.Own(p) || !Reportable(p) || seen[f.Posn] || r.Suppressed(f.Rule, f.Analyzer, p) {
 			continue
 		}
 		seen[f.Posn] = true
@@ -30,10 +30,10 @@ func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
 		if f.End != "" {
 			d.End = r.Pos(parsePos(f.End))
 		}
-		for _, rel := range f.Related {
+		for i, rel := range f.Related {
 			if at := r.Pos(parsePos(rel.Posn)); at.IsValid() {
 				d.Related = append(d.Related, analysis.RelatedInformation{Pos: at, Message: rel.Message})
-			} else {
+			} else if i == 0 {
 				// The other end is in another package, for which this run has no file.
 				d.Message += "; " + rel.Message + " at " + short(rel.Posn)
 			}
@@ -58,11 +58,18 @@ func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
 	if Opts.Debug {
 		for _, v := range r.judged {
 			if v.GaveUp {
-				os.Stderr.WriteString("idemlint: gave up on " + v.Root.Fn.ID + ": too large\n")
+				why := "too large"
+				if v.Internal != "" {
+					why = "internal error: " + v.Internal
+				}
+				os.Stderr.WriteString("idemlint: gave up on " + v.Root.Fn.ID + ": " + why + "\n")
 			}
 		}
 	}
 }
+
+// Reportable reports whether a finding may stand at a place: none stands in a test, unless tests are looked at.
+func Reportable(p Pos) bool { return Opts.Tests || !strings.HasSuffix(p.File, "_test.go") }
 
 // short is a position without the directories above the last two.
 func short(posn string) string {
