@@ -9,11 +9,14 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/idemlint/idemlint/analyzers/ackorder"
 	"github.com/idemlint/idemlint/analyzers/dedupcheck"
+	"github.com/idemlint/idemlint/analyzers/deduptx"
 	"github.com/idemlint/idemlint/analyzers/internal/directive"
 	"github.com/idemlint/idemlint/analyzers/internal/flow"
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
 	"github.com/idemlint/idemlint/analyzers/offsetkey"
+	"github.com/idemlint/idemlint/analyzers/payloadid"
 	"github.com/idemlint/idemlint/analyzers/uuidv7"
 )
 
@@ -22,7 +25,7 @@ type Finding = rule.Finding
 
 // All returns the analyzers of the rules, and the one that looks after directives.
 func All() []*analysis.Analyzer {
-	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer}
+	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer, deduptx.Analyzer, ackorder.Analyzer, payloadid.Analyzer}
 	return append(rules, directive.New(rules))
 }
 
@@ -45,6 +48,10 @@ func Settle(payloads []string) ([]Finding, error) {
 	all = append(all, dedupcheck.Find(w.Prog, vs)...)
 	all = append(all, offsetkey.Find(w.Prog, vs)...)
 	all = append(all, uuidv7.Find(w.Prog, w.Prog.Random(w.Pkgs))...)
+	all = append(all, deduptx.Find(w.Prog, vs)...)
+	all = append(all, ackorder.Find(w.Prog, vs)...)
+	all = append(all, payloadid.Read(w.Prog, vs)...)
+	all = append(all, payloadid.Written(w.Prog.BareIDs(w.Pkgs))...)
 	out := all[:0]
 	for _, f := range all {
 		if flow.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {

@@ -328,6 +328,8 @@ func slotPkg(slot string) string {
 
 // JudgeAll runs every root of the given packages. A function that another root hands its message to is no root.
 func (p *Program) JudgeAll(pkgs map[string]bool) []*Verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var out []*Verdict
 	judged := make(map[string]bool)
 	judge := func(roots []Root) {

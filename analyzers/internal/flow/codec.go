@@ -293,6 +293,7 @@ func (c *coder) unit(u *Unit) {
 		c.str(&s.Text)
 		c.pos(&s.Pos)
 	})
+	list(c, &u.Bare, func(s *string) { c.str(s) })
 }
 
 func (c *coder) constant(k *Const) {

@@ -32,7 +32,10 @@ type Hit struct {
 	Table   string // of a database write
 	tx      *Tx
 	async   bool
-	state   bool // reached only where a row is in some state
+	state   bool   // reached only where a row is in some state
+	pool    bool   // surely in no transaction
+	mark    string // the place in a store where a look asks
+	cache   bool   // a Redis key that is set or deleted
 }
 
 // A site is a statement or call that tells whether an event was there before.
@@ -43,7 +46,9 @@ type site struct {
 	Store string // "sql", "redis", "memory", "name"
 	Table string
 	Tx    *Tx
-	Look  bool // it only looks
+	Look  bool   // it only looks
+	Pool  bool   // surely in no transaction
+	Place string // where in the store it asks, to tell which write is its mark
 	chain *frame
 }
 
@@ -56,7 +61,11 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 	if !h.Pos.IsValid() {
 		h.Pos = ins.Pos
 	}
-	w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx, Async: h.async})
+	h.pool = w.onPool()
+	if w.breaks(h) {
+		return
+	}
+	w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx})
 	if tx != nil {
 		for _, p := range w.st.pend {
 			if p.tx == tx && p.hit.Pos == h.Pos {
@@ -121,6 +130,9 @@ const (
 func (w *walker) check(s *site) outcome {
 	s.Key = fmt.Sprintf("%s:%d:%d", s.Pos.File, s.Pos.Line, s.Pos.Col)
 	s.chain = w.fr
+	if s.Tx == nil && s.Store == "sql" {
+		s.Pool = w.onPool()
+	}
 	if old := w.in.sites[s.Key]; old == nil {
 		w.in.sites[s.Key] = s
 	}
@@ -132,7 +144,7 @@ func (w *walker) check(s *site) outcome {
 		if w.in.world.Dup && w.in.world.Memory {
 			out = outDup
 		}
-	case w.in.world.Dup:
+	case w.in.world.Dup && (w.in.world.Only == "" || w.in.world.Only == s.Key):
 		out = outDup
 	}
 	if s.Store != "memory" {
@@ -140,54 +152,6 @@ func (w *walker) check(s *site) outcome {
 	}
 	w.event(&Event{Kind: EvCheck, Site: s, Pos: s.Pos, Tx: s.Tx, Outcome: out})
 	return out
-}
-
-// An EventKind is a kind of event on a path.
-type EventKind uint8
-
-// The kinds of events.
-const (
-	EvCheck EventKind = iota + 1
-	EvEffect
-	EvBegin
-	EvCommit
-	EvRollback
-	EvAck
-	EvNack
-	EvSpawn
-	EvWait
-	EvPoll
-)
-
-// An Event is something that happened on a path, in order.
-type Event struct {
-	Prev    *Event
-	Kind    EventKind
-	Hit     *Hit
-	Site    *site
-	Tx      *Tx
-	Pos     Pos
-	Outcome outcome
-	Async   bool
-	Fr      *frame
-}
-
-// event appends to the path's trace when somebody wants it.
-func (w *walker) event(e *Event) {
-	if !w.in.traces {
-		return
-	}
-	n := 0
-	for p := w.st.trace; p != nil; p = p.Prev {
-		if p.Kind == e.Kind && p.Pos == e.Pos && p.Fr == w.fr {
-			if n++; n >= 1 {
-				return
-			}
-		}
-	}
-	e.Prev, e.Fr = w.st.trace, w.fr
-	w.st.trace = e
-	w.st.thash = mix(w.st.thash*31 + uint64(e.Kind)<<32 + uint64(e.Pos.Line)<<8 + uint64(e.Pos.Col) + hashString(e.Pos.File))
 }
 
 // A SinkKind says what takes a value for an id.

@@ -26,7 +26,7 @@ func (w *walker) call(ins *Instr) bool {
 		w.st.async++
 	}
 	before := w.st.msg
-	exits := w.dispatch(ins, fun, args)
+	exits := w.broken(ins, w.dispatch(ins, fun, args))
 	if len(exits) == 0 {
 		return false
 	}
@@ -65,6 +65,7 @@ func (w *walker) took() {
 
 // yielded remembers where a function takes a message out of a poll.
 func (w *walker) yielded(ins *Instr, vals, args []*Value) {
+	w.takenOut(ins, vals, args)
 	for _, v := range vals {
 		if v != nil && v.Msg {
 			w.took()
@@ -155,6 +156,7 @@ func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []e
 	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free}
 	fr.hash = mix(w.fr.hash*1000003 + uint64(w.blk)*8191 + uint64(w.idx) + hashString(fn.ID))
 	fr.goes = ins.Op == OpGo
+	w.named(ins, fn)
 	for i, a := range args {
 		if i == 0 && fn.Method {
 			continue
@@ -317,6 +319,7 @@ func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, 
 	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free, dyn: true, refPos: ref}
 	fr.hash = mix(w.fr.hash*1000003 + uint64(w.blk)*8191 + uint64(w.idx) + hashString(fn.ID))
 	fr.goes = ins.Op == OpGo
+	w.named(ins, fn)
 	for i, a := range args {
 		if i == 0 && fn.Method {
 			continue
@@ -628,6 +631,7 @@ func (w *walker) library(ins *Instr, args []*Value) []exit {
 		rt := t
 		if r != nil && r.Msg && !msg && yieldName(c.Name) {
 			rt.Bits |= FromMessage
+			w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
 		}
 		vals[i] = w.fresh(r, rt, "")
 		if r != nil && r.Kind == KError {
@@ -662,6 +666,7 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 	if id != "" {
 		w.in.open[id] = true
 	}
+	w.unseenEvent(ins, typ, name, args)
 	var t Taint
 	for _, a := range args {
 		t = t.join(w.deep(a))
@@ -690,6 +695,7 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 		rt := t
 		if r != nil && r.Msg && !anyMsg(args) && yieldName(name) {
 			rt.Bits |= FromMessage
+			w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
 		}
 		vals[i] = w.fresh(r, rt, slotN("R", c.Fn, i))
 		if c.Kind != CallStatic {

@@ -21,6 +21,8 @@ type World struct {
 	Memory bool            // sets that live in the process answer, too
 	Fail   string          // the key of the check that fails
 	Dupe   map[string]bool // for a guard of which only the name is seen: does true mean duplicate
+	Only   string          // only the check with this key answers "already there"
+	Broken string          // the place of the effect that fails
 }
 
 // interp runs one root in one world.
@@ -53,6 +55,7 @@ type interp struct {
 	root     *Func
 	active   bool            // a message was seen
 	entered  map[string]bool // functions that got a message whole
+	watching
 }
 
 type objKey struct {
@@ -207,6 +210,9 @@ type walker struct {
 	next  []item // successors
 	done  bool
 	ret   []*Value
+	// handle is what the library call under way is a method of.
+	handle *Value
+	hcall  *Call
 }
 
 func (w *walker) walk() {
@@ -443,6 +449,9 @@ func (w *walker) assume(n int32, truth bool, depth int) {
 			return
 		}
 		eq := (def.S == "==") == truth
+		if eq {
+			w.compared(def, def.A, def.B)
+		}
 		x, y := def.A, def.B
 		if y >= 0 && x < 0 {
 			x, y = y, x
@@ -478,6 +487,9 @@ func (w *walker) assume(n int32, truth bool, depth int) {
 			}
 		}
 	case OpCall:
+		if n := def.Call.Name; truth && (n == "EqualFold" || n == "Equal") && len(def.Call.Args) == 2 {
+			w.compared(def, def.Call.Args[0], def.Call.Args[1])
+		}
 		// errors.Is(err, X) tells what err is.
 		if def.Call.Name == "Is" && truth && len(def.Call.Args) == 2 && know.Lookup(know.Sym{Pkg: def.Call.Pkg, Name: "Is"}) != nil {
 			if old, c := w.val(def.Call.Args[0]), w.val(def.Call.Args[1]); (old.K == VTop || old.K == VErr && old.S == errAny) && c.K == VErr {
@@ -509,6 +521,7 @@ func (w *walker) runDefers() bool {
 		}
 		w.st.defs = append(append([]deferred(nil), w.st.defs[:i]...), w.st.defs[i+1:]...)
 		exits := w.dispatch(d.in, d.fun, d.args)
+		w.in.broke = nil
 		switch len(exits) {
 		case 0:
 			return false
@@ -538,7 +551,12 @@ func (w *walker) simple(ins *Instr) {
 		w.st.clear(o, "")
 		w.set(ins.Dst, &Value{K: VRef, O: o, Batch: false})
 	case OpLoad:
-		w.set(ins.Dst, w.load(w.val(ins.A), ins.A, ins))
+		a := w.val(ins.A)
+		v := w.load(a, ins.A, ins)
+		if w.in.traces && a.Batch && v.Msg && !v.Batch {
+			v = w.taken(ins.Pos, v)
+		}
+		w.set(ins.Dst, v)
 	case OpStore:
 		w.store(w.val(ins.A), ins.A, w.val(ins.B), ins)
 	case OpFieldAddr:
@@ -650,6 +668,9 @@ func join(path, f string) string {
 }
 
 func (w *walker) fieldAddr(base *Value, ins *Instr) *Value {
+	if base.K == VTuple && base.Dyn == "redis.Cmd" {
+		return base // a command's own embedded part
+	}
 	out := &Value{K: VRef, fa: ins, T: base.T}
 	if base.K == VRef {
 		out.O, out.Path = base.O, join(base.Path, ins.S)
@@ -665,6 +686,9 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 		return w.fresh(ins.T, addr.T, addr.Slot)
 	}
 	o := addr.O
+	if v := w.headerValue(addr, ins); v != nil {
+		return v
+	}
 	if v := w.find(o, addr.Path, ins.T, 0); v != nil {
 		if ins.T != nil && ins.T.Kind == KStruct && (v.K == VRef || v.K == VTop) && w.changed(o, addr.Path) {
 			// A struct that was copied in whole and then changed: the copy is what counts.
@@ -832,6 +856,12 @@ func (w *walker) fieldTaint(o *Object, addr *Value, ins *Instr) Taint {
 	if fa == nil {
 		return t
 	}
+	if r := headerRole(fa.S2, fa.S); r != know.NoRole && t.has(FromHeader|FromMessage) {
+		if r == know.RoleHeaderName {
+			w.st.hdr = nil
+		}
+		return Taint{Bits: FromHeader}
+	}
 	if t.has(FromMessage) {
 		pkg, typ := splitType(fa.S2)
 		role := know.FieldRole(know.Normal(pkg), typ, fa.S)
@@ -875,6 +905,9 @@ func splitType(name string) (pkg, typ string) {
 func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
 	if addr.fa != nil && addr.fa.N != 0 {
 		w.in.sink(Sink{Kind: SinkField, Name: addr.fa.S, Owner: addr.fa.S2, Flags: addr.fa.N, Pos: ins.Pos}, v, w)
+	}
+	if addr.fa != nil && headerRole(addr.fa.S2, addr.fa.S) == know.RoleHeaderName {
+		w.headerWritten(v, w.nameAt(ins, ins.B))
 	}
 	if addr.K != VRef || addr.O == nil {
 		return

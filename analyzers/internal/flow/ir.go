@@ -224,7 +224,7 @@ type Method struct {
 // An Edge says that what is in Src may be in Dst. A slot is a string:
 // "P|func|i" a parameter, "R|func|i" a result, "F|type|field", "G|pkg.var", "L|func|value" a local container,
 // "V|func|i" a free variable; a source may also be a leaf: "f|func" a function, "m|func" a bound method,
-// "t|type" a concrete type.
+// "t|type" a concrete type, "k|func|place" a reader made there.
 type Edge struct {
 	Dst, Src string
 	Pos      Pos // where the value is handed over
@@ -245,6 +245,7 @@ type Unit struct {
 	Edges   []Edge
 	Globals []Global
 	SQL     []SQLText // SQL outside functions: constants and variables
+	Bare    []string  // struct types that are turned into an interface and have no field that may be an event's id
 }
 
 // An SQLText is a piece of SQL in a Go file.

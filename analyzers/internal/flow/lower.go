@@ -25,6 +25,7 @@ type lowerer struct {
 	gen   func(token.Pos) bool
 	tcach map[types.Type]*Type
 	calls map[token.Pos]*ast.CallExpr // by the position of the opening parenthesis
+	bare  map[string]bool             // struct types looked at for an event's id
 }
 
 func (l *lowerer) pos(p token.Pos) Pos {
@@ -259,6 +260,7 @@ func (l *lowerer) lowerPackage(p *ssa.Package, all []*ssa.Function) {
 		}
 	}
 	l.globals(p)
+	l.bareStructs()
 	sort.Slice(l.unit.Funcs, func(i, j int) bool { return l.unit.Funcs[i].ID < l.unit.Funcs[j].ID })
 	sort.Slice(l.unit.Types, func(i, j int) bool { return l.unit.Types[i].Name < l.unit.Types[j].Name })
 	for e := range l.edges {

@@ -156,6 +156,9 @@ func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 // interesting reports whether a value of the type can decide which code runs: functions, interfaces, and containers
 // of them.
 func interesting(t types.Type) bool {
+	if isReader(t) {
+		return true
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Signature:
 		return true
@@ -227,7 +230,7 @@ func (f *funcLowerer) flowTo(slot string, v ssa.Value, pos Pos) {
 // edgePos keeps a position only for leaves: there it is where a function or a concrete value is handed over.
 func edgePos(src string, pos Pos) Pos {
 	switch src[0] {
-	case 'f', 'm', 't':
+	case 'f', 'm', 't', 'k':
 		return pos
 	}
 	return Pos{}
@@ -387,6 +390,9 @@ func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
 	}
 	n := strconv.Itoa(i)
 	if fn := com.StaticCallee(); fn != nil {
+		if isReader(c.Type()) && fn.Name() == "NewReader" {
+			return []string{"k|" + f.out.ID + "|" + siteKey(f.callPos(c, f.pos(c.Pos())))}
+		}
 		return []string{"R|" + f.funcRef(fn) + "|" + n}
 	}
 	if com.IsInvoke() {

@@ -29,6 +29,7 @@ func (w *walker) lookup(ins *Instr) {
 	m, k := w.val(ins.A), w.val(ins.B)
 	kt := w.deep(k)
 	pair := func(v, ok *Value) {
+		v = w.headerEntry(ins, v, k)
 		if ins.N == 1 {
 			w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, ok}})
 		} else {
@@ -85,6 +86,9 @@ func (w *walker) mapUpdate(ins *Instr) {
 	m, k, v := w.val(ins.A), w.val(ins.B), w.val(ins.Args[0])
 	if k.K == VStr {
 		w.nameSink(k.S, v, ins)
+		if metadata(m) {
+			w.headerWritten(k, w.nameAt(ins, ins.B))
+		}
 	}
 	if m.O == nil {
 		if m.K != VTop {
@@ -113,10 +117,14 @@ func (w *walker) recv(ins *Instr) {
 			w.fr.msgPos = ins.Pos
 		}
 		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
+		v = w.taken(ins.Pos, v)
 	} else if ch.O != nil {
 		if x := w.st.get(cell{ch.O.id, join(w.pathAt(ch), "[*]")}); x != nil {
 			v = x
 		}
+	}
+	if !v.Msg {
+		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
 	}
 	if ins.N == 1 {
 		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, top}})

@@ -48,14 +48,17 @@ func (w *walker) modelRef(ins *Instr, row *know.Row, args []*Value, ref Pos) []e
 func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	c := ins.Call
 	recv, args := plain(c, full)
+	w.handle, w.hcall = recv, c
 	one := func(vs ...*Value) []exit { return []exit{{vs, w.st}} }
 	switch row.Kind {
 	case know.Ack:
-		w.event(&Event{Kind: EvAck, Pos: c.At, Async: w.st.async > 0})
+		w.acked(ins, row, recv, args)
 		return w.quiet(ins)
 	case know.Nack:
-		w.event(&Event{Kind: EvNack, Pos: c.At})
+		w.event(&Event{Kind: EvNack, Pos: placeOf(ins)})
 		return w.quiet(ins)
+	case know.NewReader:
+		return w.newReader(ins, at(args, row.Arg))
 	case know.AutoRead, know.Consumed:
 		return w.yields(ins, recv)
 	case know.Each:
@@ -70,6 +73,9 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 			for j, v := range out[i].vals {
 				p := *v
 				p.Prod, p.Msg, p.T.Bits = true, false, p.T.Bits&^FromMessage
+				if r := c.Res; recv != nil && recv.bad && j < len(r) && r[j] != nil && r[j].Kind == KError {
+					p = Value{K: VErr, S: errFail}
+				}
 				out[i].vals[j] = &p
 			}
 		}
@@ -106,7 +112,11 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.txFunc(ins, recv, args, row)
 	case know.Commit:
 		tx := w.txOf(recv)
-		w.event(&Event{Kind: EvCommit, Pos: c.At, Tx: tx})
+		if w.breaks(&Hit{Kind: EffDB, Desc: "the commit", Pos: placeOf(ins), Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx}) {
+			w.rollback(tx)
+			return w.quiet(ins)
+		}
+		w.event(&Event{Kind: EvCommit, Pos: placeOf(ins), Tx: tx})
 		w.commit(tx)
 		return w.quiet(ins)
 	case know.Rollback:
@@ -122,6 +132,9 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.affected(ins, recv)
 	case know.UseTx:
 		out := *recv
+		if recv.O != nil && recv.O.Chain != nil {
+			recv.O.Chain.root = at(args, row.Arg)
+		}
 		if a := at(args, row.Arg); w.txOf(a) != nil {
 			return one(fit(c, w.onTx(recv, w.txOf(a)), nilVal)...)
 		}
@@ -338,7 +351,7 @@ func (w *walker) sendBatch(ins *Instr, recv, batch *Value) []exit {
 // yields is a call that takes messages out of a client.
 func (w *walker) yields(ins *Instr, recv *Value) []exit {
 	c := ins.Call
-	w.event(&Event{Kind: EvPoll, Pos: c.At})
+	w.event(&Event{Kind: EvPoll, Pos: ins.Pos, Auto: w.in.traces && c.Name == "ReadMessage" && w.autoCommits(recv)})
 	vals := make([]*Value, len(c.Res))
 	for i, r := range c.Res {
 		vals[i] = top
@@ -381,7 +394,10 @@ func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
 		w.in.producer = true
 		return w.quiet(ins)
 	}
-	if !w.deadLetter(ins, args, row.Arg) {
+	if w.deadLetter(ins, args, row.Arg) {
+		w.event(&Event{Kind: EvDead, Pos: placeOf(ins)})
+	} else {
+		w.sent(args, row.Arg)
 		w.effect(ins, EffProduce, "send to Kafka by "+ins.Call.Recv+"."+ins.Call.Name, nil)
 	}
 	out := w.quiet(ins)

@@ -69,7 +69,7 @@ func (w *walker) model2(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		w.effect(ins, EffOther, c.Recv+dot(c.Recv)+c.Name, nil)
 		return w.quiet(ins)
 
-	case know.V4, know.V7, know.NameID, know.IDText, know.FreshValue, know.EventIDSink, know.HeaderRead, know.NewMessage:
+	case know.V4, know.V7, know.NameID, know.IDText, know.FreshValue, know.EventIDSink, know.HeaderRead, know.HeaderWrite, know.HeadersOf, know.NewMessage:
 		return w.ids(ins, row, full, recv, args)
 	}
 	return w.values(ins, row, full, recv, args)
@@ -165,9 +165,13 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		w.in.sink(Sink{Kind: SinkSetID, Name: c.Recv + dot(c.Recv) + c.Name, Pos: c.At}, at(args, row.Arg), w)
 		return w.quiet(ins)
 	case know.HeaderRead:
-		name := at(args, row.Arg)
-		t := Taint{Bits: FromHeader, Srcs: []*Src{{Bit: FromHeader, Pos: ins.Pos, Enter: ins.Pos, Cross: ins.Pos, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: name.S, depth: w.fr.depth}}}
-		return one(taintVal(t))
+		return one(taintVal(w.headerTaint(at(args, row.Arg), w.nameAt(ins, operand(c, row.Arg)))))
+	case know.HeaderWrite:
+		w.headerWritten(at(args, row.Arg), w.nameAt(ins, operand(c, row.Arg)))
+		w.in.sink(Sink{Kind: SinkHeader, Name: at(args, row.Arg).S, Pos: c.At, Known: at(args, row.Arg).S}, at(args, row.Arg2), w)
+		return w.quiet(ins)
+	case know.HeadersOf:
+		return one(taintVal(Taint{Bits: FromHeader}))
 	case know.NewMessage:
 		w.in.sink(Sink{Kind: SinkMessageID, Name: "message.NewMessage", Pos: c.At}, at(args, row.Arg), w)
 		o := w.in.object(w.fr, ins, 6, nil)
@@ -235,6 +239,8 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 	case know.DecodeRet:
 		t := w.deep(at(args, row.Arg))
 		return one(fit(c, &Value{K: VNotNil, T: t}, nilVal)...)
+	case know.Encode:
+		return w.encode(ins, full, at(args, row.Arg))
 	case know.PutBytes:
 		dst := recv
 		if row.Arg >= 0 {
@@ -255,9 +261,14 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		return one(&Value{K: VRef, O: o})
 	case know.CtxValue:
 		return one(w.ctxValue(recv, at(args, row.Arg)))
+	case know.CtxErr:
+		if w.fn.onlyReturned(ins.Dst) {
+			return one(&Value{K: VErr})
+		}
+		return w.library(ins, full)
 	case know.Wait:
-		w.event(&Event{Kind: EvWait, Pos: c.At})
-		return w.quiet(ins)
+		w.event(&Event{Kind: EvWait, Pos: placeOf(ins)})
+		return w.groupError(recv, w.quiet(ins), c)
 	case know.GoFunc, know.CallFunc:
 		return w.runs(ins, row, args)
 	case know.Silent:
@@ -276,6 +287,7 @@ func (w *walker) runs(ins *Instr, row *know.Row, args []*Value) []exit {
 			}
 		}
 	}
+	group := w.handle
 	if row.Kind == know.GoFunc {
 		w.st.async++
 	}
@@ -286,6 +298,7 @@ func (w *walker) runs(ins *Instr, row *know.Row, args []*Value) []exit {
 			e.st.async--
 			sub := *w
 			sub.st = e.st
+			sub.groupFails(group, e.vals)
 			res = append(res, sub.quiet(ins)...)
 		}
 		if len(res) == 0 {
@@ -332,7 +345,7 @@ func (w *walker) silent(ins *Instr, full []*Value) []exit {
 		}
 	}
 	if yields && !msg {
-		w.event(&Event{Kind: EvPoll, Pos: ins.Call.At})
+		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
 	}
 	return []exit{{vals, w.st}}
 }

@@ -43,6 +43,8 @@ func (r *Result) Random() []Sink {
 
 // Random runs the functions of the packages that make random UUIDs, and those that call functions which return one.
 func (p *Program) Random(pkgs map[string]bool) []Sink {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var ids []string
 	for id, f := range p.funcs {
 		if pkgs[f.Pkg] && !f.Test && !f.Gen {

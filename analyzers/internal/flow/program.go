@@ -3,6 +3,7 @@ package flow
 import (
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
 	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
@@ -28,8 +29,13 @@ type Program struct {
 	lits    map[string][]string
 	tnames  map[string]string
 	mws     map[string][]binding
-	inSight map[string]bool // packages of which functions are known
-	yields  map[string]bool // functions that poll and hand back what a message carries
+	inSight map[string]bool     // packages of which functions are known
+	yields  map[string]bool     // functions that poll and hand back what a message carries
+	groups  map[string]tristate // readers by where they are made: do they belong to a group
+	calling map[string][]string // the functions that call a function
+	orders  map[string]*Order
+	bare    map[string]bool // struct types without an event's id
+	mu      sync.Mutex      // held while something runs: rules ask at the same time
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
@@ -108,6 +114,12 @@ func (p *Program) add(u *Unit) {
 		case 'f', 'm':
 			p.callers[e.Src[2:]] = true
 		}
+	}
+	for _, t := range u.Bare {
+		if p.bare == nil {
+			p.bare = make(map[string]bool)
+		}
+		p.bare[t] = true
 	}
 	for i := range u.Globals {
 		g := &u.Globals[i]
@@ -215,6 +227,7 @@ type binding struct {
 	Func   string // a function
 	Method bool   // with a receiver
 	Type   string // a concrete type
+	Reader string // a reader of a client: the function that makes it and where
 	Edge   *Edge  // where it was handed over
 }
 
@@ -293,6 +306,9 @@ func (p *Program) leaf(src string, e *Edge, have map[string]bool, out *[]binding
 	case 't':
 		have[src] = true
 		*out = append(*out, binding{Type: src[2:], Edge: e})
+	case 'k':
+		have[src] = true
+		*out = append(*out, binding{Reader: src[2:], Edge: e})
 	}
 }
 
@@ -300,7 +316,7 @@ func (p *Program) leaf(src string, e *Edge, have map[string]bool, out *[]binding
 // interface value, a result of a function that cannot be seen.
 func (p *Program) through(src string) []string {
 	switch src[0] {
-	case 'f', 'm', 't':
+	case 'f', 'm', 't', 'k':
 		return nil
 	case 'C': // C|slot|i: the result of calling what the slot holds
 		body := src[2:]
@@ -370,7 +386,7 @@ func (p *Program) shallow(s string, depth int) []binding {
 	for _, e := range p.edges[s] {
 		p.leaf(e.Src, e, have, &out)
 		switch e.Src[0] {
-		case 'f', 'm', 't', 'C', 'I':
+		case 'f', 'm', 't', 'k', 'C', 'I':
 		default:
 			out = append(out, p.shallow(e.Src, depth+1)...)
 		}

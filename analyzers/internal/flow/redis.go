@@ -66,7 +66,7 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		if fromEvent(w.deep(k)) && (w.in.wrote["redis:"+keyOf(key)] || w.deep(k).has(FromEventID) && row.Kind != know.RedisGet) {
 			w.in.sink(Sink{Kind: SinkSetNX, Name: ins.Call.Name, Pos: ins.Call.At}, k, w)
-			s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis", Look: true}
+			s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis", Look: true, Place: "redis:" + keyOf(key)}
 			o := w.check(s)
 			switch {
 			case o == outFail:
@@ -88,7 +88,7 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		return cmd(top, nilVal, nil)
 	case know.RedisSet:
 		w.in.wrote["new:redis:"+keyOf(key)] = true
-		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "", nil)
+		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "redis:"+keyOf(key), nil)
 		if w.setsNX(args) && !fresh {
 			s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis"}
 			switch w.check(s) {

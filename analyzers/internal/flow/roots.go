@@ -13,6 +13,8 @@ type Root struct {
 	Kind RootKind
 	Edge *Edge  // where a registered function was handed over
 	Pkg  string // the package that registers it
+	// Client is the library that calls it.
+	Client string
 }
 
 // RootKind says how a root comes by its message.
@@ -145,10 +147,10 @@ func yieldName(name string) bool {
 func (p *Program) registered(ids []string) []Root {
 	var out []Root
 	seen := make(map[string]bool)
-	add := func(b binding, pkg string) {
+	add := func(b binding, pkg, client string) {
 		if f := p.fn(b.Func); f != nil && !seen[b.Func] && !f.Test && !f.Gen {
 			seen[b.Func] = true
-			out = append(out, Root{Fn: f, Kind: RootRegistered, Edge: b.Edge, Pkg: pkg})
+			out = append(out, Root{Fn: f, Kind: RootRegistered, Edge: b.Edge, Pkg: pkg, Client: client})
 		}
 	}
 	for _, id := range ids {
@@ -181,7 +183,7 @@ func (p *Program) registered(ids []string) []Root {
 						if g := p.fn(b.Func); g == nil || strings.Contains(c.Pkg, "aws-lambda") && !msgParam(g) {
 							continue
 						}
-						add(b, f.Pkg)
+						add(b, f.Pkg, c.Pkg)
 					}
 				}
 			}
@@ -190,7 +192,7 @@ func (p *Program) registered(ids []string) []Root {
 	for _, iface := range [...]string{"EventHandler", "CommandHandler"} {
 		for _, b := range p.sources("N|github.com/ThreeDotsLabs/watermill/components/cqrs." + iface) {
 			if m := p.method(b.Type, "Handle"); b.Type != "" && m != nil {
-				add(binding{Func: m.Fn, Edge: b.Edge}, "")
+				add(binding{Func: m.Fn, Edge: b.Edge}, "", "github.com/ThreeDotsLabs/watermill")
 			}
 		}
 	}

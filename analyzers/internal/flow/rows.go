@@ -177,6 +177,9 @@ func (w *walker) namedGuard(ins *Instr, id string, pol know.Polarity, args []*Va
 		s.Pos = ins.Pos
 	}
 	for _, a := range args {
+		if a.Msg {
+			continue // the message as a whole is no key
+		}
 		w.in.sink(Sink{Kind: SinkGuard, Name: short, Pos: ins.Pos}, a, w)
 	}
 	o := w.check(s)

@@ -329,9 +329,19 @@ func (w *walker) naturally(ins *Instr, kind EffectKind, desc, table string, tx *
 		w.effect(ins, kind, desc, tx)
 		return
 	}
-	if w.in.traces {
-		h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx, Table: table, async: w.st.async > 0}
-		w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx, Async: h.async})
+	if w.in.traces && w.st.msg {
+		h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx, Table: table, async: w.st.async > 0, pool: w.onPool()}
+		if !h.Pos.IsValid() {
+			h.Pos = ins.Pos
+		}
+		h.cache = kind == EffRedis
+		if h.cache {
+			h.mark = table
+		}
+		if w.breaks(h) {
+			return
+		}
+		w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx})
 	}
 }
 

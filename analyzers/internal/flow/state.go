@@ -37,6 +37,7 @@ type state struct {
 	async   int  // depth of goroutines
 	defs    []deferred
 	checked *site // the last check that was asked
+	notes
 }
 
 type pending struct {

@@ -15,6 +15,7 @@ type chain struct {
 	tx     *Tx
 	text   *Value // of a prepared statement
 	insPos Pos    // where the INSERT was begun
+	root   *Value // the handle it was begun on
 }
 
 type step struct {
@@ -35,7 +36,7 @@ func (w *walker) chainOf(v *Value) *chain {
 	if v != nil && v.O != nil && v.O.Chain != nil {
 		return v.O.Chain
 	}
-	return &chain{tx: w.txOf(v)}
+	return &chain{tx: w.txOf(v), root: v}
 }
 
 func (w *walker) chained(ins *Instr, ch *chain) *Value {
@@ -154,7 +155,7 @@ func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value) []e
 }
 
 func (w *walker) gormOut(ins *Instr, ch *chain, errv *Value, rows int64, s *site) []exit {
-	v := w.chained(ins, &chain{tx: ch.tx})
+	v := w.chained(ins, &chain{tx: ch.tx, root: ch.root})
 	w.st.set(cell{v.O.id, "Error"}, errv)
 	n := top
 	if rows >= 0 {
@@ -368,7 +369,7 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 			}
 		}
 		if name == "RunWith" || name == "Conn" {
-			ch.tx = w.txOf(at(args, 0))
+			ch.tx, ch.root = w.txOf(at(args, 0)), at(args, 0)
 		}
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	}
@@ -376,6 +377,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		if t := w.txOf(a); t != nil && ch.tx == nil {
 			ch.tx = t
 		}
+	}
+	if ch.tx == nil && ch.root != nil {
+		w.handle = ch.root
 	}
 	txt, binds := w.render(&ch)
 	handle := &Value{K: VRef, O: w.in.newObject(nil)}

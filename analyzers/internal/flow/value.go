@@ -140,7 +140,10 @@ type Value struct {
 	Prod  bool   // a produced message's report
 	fa    *Instr // the field whose address this is
 	raw   bool   // a message's value as it came
+	enc   string // of encoded bytes: the type that was encoded
 	expr  string // the text of a builder's expression
+	gen   int    // of a message: its number, see order.go
+	bad   bool   // the outcome of an effect that failed in this world
 }
 
 // rowVal is what a query gave.

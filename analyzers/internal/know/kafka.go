@@ -59,6 +59,8 @@ const (
 	RoleHeaders
 	RoleUUID // watermill: the id that travels in a header
 	RoleTime
+	RoleHeaderName  // of one header
+	RoleHeaderValue // of one header
 )
 
 type field struct{ pkg, typ, name string }
@@ -88,7 +90,12 @@ var roles = map[field]Role{
 	{watermill + "/message", "Message", "Metadata"}:  RoleHeaders,
 	{goka, "Message", "Offset"}:                      RoleOffset, {goka, "Message", "Partition"}: RolePartition,
 	{goka, "Message", "Topic"}: RoleTopic, {goka, "Message", "Key"}: RoleKey, {goka, "Message", "Value"}: RoleValue,
-	{goka, "Message", "Header"}: RoleHeaders,
+	{goka, "Message", "Header"}:    RoleHeaders,
+	{franz, "RecordHeader", "Key"}: RoleHeaderName, {franz, "RecordHeader", "Value"}: RoleHeaderValue,
+	{segment + "/protocol", "Header", "Key"}: RoleHeaderName, {segment + "/protocol", "Header", "Value"}: RoleHeaderValue,
+	{segment, "Header", "Key"}: RoleHeaderName, {segment, "Header", "Value"}: RoleHeaderValue,
+	{sarama, "RecordHeader", "Key"}: RoleHeaderName, {sarama, "RecordHeader", "Value"}: RoleHeaderValue,
+	{confluent, "Header", "Key"}: RoleHeaderName, {confluent, "Header", "Value"}: RoleHeaderValue,
 }
 
 // FieldRole tells what a field of a library's type means.
@@ -113,6 +120,7 @@ var kafkaRows = []Row{
 
 	// kafka-go
 	{segment, "Reader", "CommitMessages", Ack, 1, -1},
+	{segment, "", "NewReader", NewReader, 0, -1},
 	{segment, "Reader", "ReadMessage", AutoRead, -1, -1},
 	{segment, "Reader", "Close|SetOffset|SetOffsetAt|Stats|Config|Lag|Offset|ReadLag|FetchMessage", Silent, -1, -1},
 	{segment, "Generation", "CommitOffsets", Ack, -1, -1},
@@ -150,6 +158,7 @@ var kafkaRows = []Row{
 	{watermill + "/message", "*", "AddMiddleware", Middleware, -1, -1},
 	{watermill + "/message", "", "NewMessage|NewMessageWithContext", NewMessage, 0, 1},
 	{watermill + "/message", "Metadata", "Get", HeaderRead, 0, -1},
+	{watermill + "/message", "Metadata", "Set", HeaderWrite, 0, 1},
 	{watermill + "/components/cqrs", "", "NewEventHandler|NewCommandHandler|NewGroupEventHandler|NewCommandHandlerWithConfig", Register, -1, -1},
 	{watermill + "/components/cqrs", "EventBus", "Publish", Produce, 1, -1},
 	{watermill + "/components/cqrs", "CommandBus", "Send", Produce, 1, -1},
@@ -160,6 +169,8 @@ var kafkaRows = []Row{
 	{goka, "", "Input", Register, 2, -1},
 	{goka, "", "Loop", Register, 1, -1},
 	{goka, "Context", "Emit", Produce, 2, -1},
+	{goka, "Context", "Fail", Nack, -1, -1},
+	{goka, "Context", "Headers", HeadersOf, -1, -1},
 	{goka, "Context", "SetValue", OtherWrite, 0, -1},
 	{goka, "Emitter", "Emit|EmitSync", Produce, 1, -1},
 

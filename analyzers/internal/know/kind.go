@@ -11,6 +11,7 @@ const (
 	// Messages.
 	Ack        // acknowledges or commits; Arg is the message or messages, -1 when it commits all that was polled
 	Nack       // hands the message back
+	NewReader  // makes a reader; Arg is its configuration
 	AutoRead   // reads and, on a reader with a group, commits what it returned
 	Middleware // its function arguments wrap every handler of the router
 	Register   // Arg is the function that is called with a message later (-1: every function among the arguments)
@@ -110,6 +111,8 @@ const (
 	FreshValue  // different on every call: time.Now, rand
 	EventIDSink // the call makes its argument Arg an event id
 	HeaderRead  // Arg is the name of a message header
+	HeaderWrite // Arg is the name of a message header, Arg2 its value
+	HeadersOf   // yields a message's headers
 	NewMessage  // watermill's message.NewMessage: Arg is the id, Arg2 the payload
 
 	// Values.
@@ -122,9 +125,11 @@ const (
 	Sprint      // joins its arguments
 	Decode      // fills Arg2 from Arg
 	DecodeRet   // returns a value made of Arg
+	Encode      // returns Arg as bytes
 	PutBytes    // writes Arg2 into Arg
 	CtxWith     // context.WithValue: Arg the key, Arg2 the value
 	CtxValue    // context.Value: Arg the key
+	CtxErr      // context.Err
 	Wait        // waits for goroutines
 	GoFunc      // runs the function Arg in another goroutine
 	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry

@@ -1,0 +1,401 @@
+package flow
+
+import (
+	"sort"
+	"strings"
+)
+
+// An AckKind says what is wrong with an acknowledgement.
+type AckKind uint8
+
+// The kinds of wrong acknowledgements.
+const (
+	AckEarly  AckKind = iota + 1 // before the effect
+	AckOpenTx                    // before the transaction of the effect commits
+	AckAsync                     // it does not wait for the goroutine of the effect
+	AckFailed                    // although the effect failed
+	AckAuto                      // by the read itself
+)
+
+// An AckFault is an offset that is committed before the work it stands for is done.
+type AckFault struct {
+	Kind    AckKind
+	Pos     Pos    // of the ack; where acking is a return, of the effect
+	Ack     string // what acknowledges, "" for a return
+	Handler string
+	Effect  *Hit
+	Way     []Step
+}
+
+// An OutsideKind says how mark and business write miss each other.
+type OutsideKind uint8
+
+// The kinds of marks and writes that are not in one transaction.
+const (
+	MarkOutside   OutsideKind = iota + 1 // the mark is in no transaction
+	WriteOutside                         // the write is in none
+	WriteOtherTx                         // the write is in another
+	MarkCommitted                        // the mark's transaction was committed before the write
+	MarkElsewhere                        // the mark is in a store that cannot join the transaction
+	MarkDropped                          // the mark's failure is taken for a duplicate
+)
+
+// An Outside is a mark and a business write that are not in one transaction.
+type Outside struct {
+	Kind    OutsideKind
+	Pos     Pos // of the statement that is outside, or of the call that leads there
+	Handler string
+	Mark    string
+	MarkPos Pos
+	Write   *Hit // nil for a mark that is dropped
+}
+
+// An Order is what the order of things has shown on a root's paths.
+type Order struct {
+	Acks    []*AckFault
+	Outside []*Outside
+}
+
+// Orders looks at the order in which the roots of the verdicts check, write, commit and acknowledge.
+func (p *Program) Orders(vs []*Verdict) []*Order {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.orders == nil {
+		p.orders = make(map[string]*Order)
+	}
+	var out []*Order
+	for _, v := range vs {
+		if !v.Active {
+			continue
+		}
+		key := v.Root.Fn.ID + "|" + itoa(int(v.Root.Kind))
+		o := p.orders[key]
+		if o == nil {
+			o = p.order(v.Root)
+			p.orders[key] = o
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// pair is a mark and a business write on one path.
+type pair struct {
+	kind  OutsideKind
+	mark  *Event
+	write *Event
+	place string // of a mark by its key, to tell whether a look asks for it
+}
+
+// ordering watches the paths of one root.
+type ordering struct {
+	p       *Program
+	root    Root
+	faults  map[Pos]*AckFault
+	pairs   map[string]pair
+	marks   map[string]*Event // marks and looks by key
+	reached map[Pos]bool      // effects of any sort
+	effects []*Hit
+	acks    bool
+	looks   map[string]bool // places that are looked at
+
+	// of a world in which a check or an effect fails
+	fresh   map[Pos]bool // effects that are reached when nothing fails
+	failing string       // key of the check that fails
+	opens   bool         // effects follow the failed check
+	lost    bool         // the message is acknowledged though the check failed and nothing was done
+	// looked is the root's outcome as its caller sees it.
+}
+
+const (
+	orderSteps = 200_000
+	orderRuns  = 20
+)
+
+func (o *ordering) run(w World, wrote map[string]bool) *interp {
+	in := newInterp(o.p, w)
+	in.limit = orderSteps
+	in.traces = true
+	in.watch = o.see
+	in.onEnd = o.end
+	for k := range wrote {
+		in.wrote[k] = true
+	}
+	in.execute(o.root)
+	return in
+}
+
+func newOrdering(p *Program, r Root) *ordering {
+	return &ordering{p: p, root: r, faults: make(map[Pos]*AckFault), pairs: make(map[string]pair), marks: make(map[string]*Event),
+		reached: make(map[Pos]bool), looks: make(map[string]bool)}
+}
+
+// order runs a root: as on first delivery, as on a repeat to see which checks decide, and with each check and each
+// effect failing.
+func (p *Program) order(r Root) *Order {
+	first := newOrdering(p, r)
+	in := first.run(World{}, nil)
+	out := &Order{}
+	wrote := make(map[string]bool)
+	for k := range in.wrote {
+		if s, ok := strings.CutPrefix(k, "new:"); ok {
+			wrote[s] = true
+		}
+	}
+	if len(wrote) > 0 {
+		// Looks for what this very handler writes are known only now.
+		again := newOrdering(p, r)
+		again.run(World{}, wrote)
+		first = again
+	}
+	p.outside(first, wrote, out)
+	p.failing(first, wrote, out)
+	for _, f := range first.faults {
+		out.Acks = append(out.Acks, f)
+	}
+	sort.Slice(out.Acks, func(i, j int) bool { return less(out.Acks[i].Pos, out.Acks[j].Pos) })
+	sort.Slice(out.Outside, func(i, j int) bool { return less(out.Outside[i].Pos, out.Outside[j].Pos) })
+	return out
+}
+
+// failing runs the root with each effect failing, and looks for messages that are acknowledged all the same.
+func (p *Program) failing(first *ordering, wrote map[string]bool, out *Order) {
+	if !first.acks && !first.returnAcks() {
+		return
+	}
+	n := 0
+	for _, h := range first.effects {
+		if h.cache || h.async && n > orderRuns/2 {
+			continue
+		}
+		if n++; n > orderRuns {
+			break
+		}
+		run := newOrdering(p, first.root)
+		run.fresh = first.reached
+		run.run(World{Broken: siteKey(h.Pos)}, wrote)
+		for pos, f := range run.faults {
+			if f.Kind == AckFailed && first.faults[pos] == nil {
+				first.faults[pos] = f
+			}
+		}
+	}
+}
+
+// see is told every event before it joins the trace.
+func (o *ordering) see(w *walker, e *Event) {
+	switch e.Kind {
+	case EvEffect:
+		o.effect(w, e)
+	case EvCommit:
+		if !o.failed() {
+			o.commits(w, e)
+		}
+	case EvAck:
+		o.acks = true
+		o.ack(w, e)
+	case EvCheck:
+		o.check(w, e)
+	case EvPoll:
+		o.dropped(w, e)
+	}
+}
+
+func (o *ordering) failed() bool { return o.fresh != nil || o.failing != "" }
+
+// auto is the read that committed the message in hand by itself.
+func auto(trace *Event) *Event {
+	for e := trace; e != nil; e = e.Prev {
+		if e.Kind == EvPoll && e.Auto {
+			return e
+		}
+	}
+	return nil
+}
+
+func (o *ordering) effect(w *walker, e *Event) {
+	if !o.reached[e.Pos] {
+		o.reached[e.Pos] = true
+		o.effects = append(o.effects, e.Hit)
+	}
+	if o.failing != "" && failedCheck(w.st.trace, o.failing) != nil {
+		o.opens = true
+	}
+	if o.failed() {
+		return
+	}
+	o.pairing(w, e)
+	if e.Hit.cache {
+		return
+	}
+	if a := auto(w.st.trace); a != nil {
+		o.fault(&AckFault{Kind: AckAuto, Pos: a.Pos, Ack: "ReadMessage", Effect: e.Hit})
+		return
+	}
+	for a := w.st.trace; a != nil; a = a.Prev {
+		if a.Kind == EvAck && a.Depth <= e.Depth {
+			o.fault(&AckFault{Kind: AckEarly, Pos: a.Pos, Ack: a.Desc, Effect: e.Hit})
+		}
+	}
+}
+
+// commits looks for an acknowledgement between an effect and the commit of its transaction.
+func (o *ordering) commits(w *walker, e *Event) {
+	if e.Tx == nil || auto(w.st.trace) != nil {
+		return
+	}
+	var ack *Event
+	for a := w.st.trace; a != nil; a = a.Prev {
+		switch {
+		case a.Kind == EvAck && a.Depth <= e.Depth:
+			ack = a
+		case a.Kind == EvCommit && top1(a.Tx) == top1(e.Tx) && a.Tx.Up == nil:
+			return
+		case a.Kind == EvEffect && ack != nil && !a.Hit.cache && a.Tx != nil && top1(a.Tx) == top1(e.Tx):
+			o.fault(&AckFault{Kind: AckOpenTx, Pos: ack.Pos, Ack: ack.Desc, Effect: a.Hit})
+			return
+		}
+	}
+}
+
+// top1 is the transaction that a savepoint belongs to.
+func top1(t *Tx) *Tx {
+	for t != nil && t.Up != nil {
+		t = t.Up
+	}
+	return t
+}
+
+func (o *ordering) ack(w *walker, e *Event) {
+	if auto(w.st.trace) != nil {
+		return
+	}
+	if o.failed() {
+		if h := unhandled(w.st.trace, e.Depth, o.fresh); h != nil {
+			o.fault(&AckFault{Kind: AckFailed, Pos: e.Pos, Ack: e.Desc, Effect: h})
+		}
+		o.loses(w.st.trace, e.Depth)
+		return
+	}
+	if h := unwaited(w.st.trace, e.Depth); h != nil {
+		o.fault(&AckFault{Kind: AckAsync, Pos: e.Pos, Ack: e.Desc, Effect: h})
+	}
+}
+
+// unwaited is an effect in a goroutine for which nobody waited.
+func unwaited(trace *Event, depth int) *Hit {
+	wait := 1 << 20
+	for a := trace; a != nil; a = a.Prev {
+		switch {
+		case a.Kind == EvWait:
+			wait = min(wait, a.Depth)
+		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !a.Hit.cache:
+			return a.Hit
+		}
+	}
+	return nil
+}
+
+// waited reports whether what happened in a goroutine was waited for.
+func waited(trace, e *Event, depth int) bool {
+	if e.Depth <= depth {
+		return true
+	}
+	for a := trace; a != nil && a != e; a = a.Prev {
+		if a.Kind == EvWait && a.Depth < e.Depth {
+			return true
+		}
+	}
+	return false
+}
+
+// unhandled is an effect that failed, when nothing that happened since takes care of the message.
+func unhandled(trace *Event, depth int, fresh map[Pos]bool) *Hit {
+	for a := trace; a != nil; a = a.Prev {
+		switch a.Kind {
+		case EvFail:
+			if !waited(trace, a, depth) {
+				return nil // nobody could know
+			}
+			return a.Hit
+		case EvNack, EvDead, EvUnseen:
+			return nil
+		case EvEffect:
+			if !fresh[a.Pos] {
+				return nil // something is done about it
+			}
+		}
+	}
+	return nil
+}
+
+// returnAcks reports whether the client acknowledges when the root returns.
+func (o *ordering) returnAcks() bool {
+	if o.root.Kind != RootRegistered {
+		return false
+	}
+	for _, c := range [...]string{"watermill", "goka", "aws-lambda-go", "cloudevents"} {
+		if strings.Contains(o.root.Client, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// end is told every way out of the root.
+func (o *ordering) end(st *state, vals []*Value) {
+	ok := true
+	if n := len(o.root.Fn.Results); n > 0 && len(vals) > 0 {
+		if t := o.root.Fn.Results[n-1]; t != nil && t.Kind == KError || t != nil && t.Kind == KInterface {
+			isNil, known := vals[len(vals)-1].isNil()
+			ok = known && isNil
+		}
+	}
+	if !ok {
+		return
+	}
+	if o.failing != "" && o.root.Kind != RootSource && (o.returnAcks() || len(o.root.Fn.Results) > 0) {
+		o.loses(st.trace, 0)
+	}
+	if !o.returnAcks() || auto(st.trace) != nil {
+		return
+	}
+	if o.failed() {
+		if h := unhandled(st.trace, 0, o.fresh); h != nil {
+			o.fault(&AckFault{Kind: AckFailed, Pos: o.at(h), Effect: h})
+		}
+		return
+	}
+	if h := unwaited(st.trace, 0); h != nil {
+		o.fault(&AckFault{Kind: AckAsync, Pos: o.at(h), Effect: h})
+	}
+}
+
+// fault records a fault, one a place.
+func (o *ordering) fault(f *AckFault) {
+	if old := o.faults[f.Pos]; old != nil && (old.Kind < f.Kind || old.Kind == f.Kind && !less(f.Effect.Pos, old.Effect.Pos)) {
+		return
+	}
+	u := o.p.attribute(o.root, f.Effect)
+	f.Handler, f.Way = u.Handler, u.Way
+	o.faults[f.Pos] = f
+}
+
+// at is the place of an effect, or of the call in the handler's package that leads there.
+func (o *ordering) at(h *Hit) Pos {
+	pkg := o.p.attribute(o.root, h).Pkg
+	return lifted(h.chain, h.Pos, pkg)
+}
+
+// lifted is a place, or the call in the package that leads there.
+func lifted(fr *frame, pos Pos, pkg string) Pos {
+	for f := fr; f != nil; f = f.up {
+		if f.fn.Pkg == pkg {
+			return pos
+		}
+		if f.in != nil {
+			pos = f.in.Pos
+		}
+	}
+	return pos
+}
