@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/idemlint/idemlint/analyzers/dedupcheck"
+	"github.com/idemlint/idemlint/analyzers/dedupsql"
 	"github.com/idemlint/idemlint/analyzers/internal/directive"
 	"github.com/idemlint/idemlint/analyzers/internal/flow"
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
@@ -22,7 +23,7 @@ type Finding = rule.Finding
 
 // All returns the analyzers of the rules, and the one that looks after directives.
 func All() []*analysis.Analyzer {
-	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer}
+	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer, dedupsql.Analyzer}
 	return append(rules, directive.New(rules))
 }
 
@@ -34,9 +35,13 @@ func URL(analyzer string) string { return rule.URL(analyzer) }
 func Seed(path string) bool { return flow.Seed(path) }
 
 // Settle joins the packages' payloads and returns the findings that no package shows by itself. Payloads come from the
-// analyzer named idemlint, run with its flag index.
-func Settle(payloads []string) ([]Finding, error) {
+// analyzer named idemlint, run with its flag index; m is what the packages' modules hold beside them.
+func Settle(payloads []string, m Module) ([]Finding, error) {
 	w, err := flow.Join(payloads)
+	if err != nil {
+		return nil, err
+	}
+	sql, err := m.sql(w)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +50,7 @@ func Settle(payloads []string) ([]Finding, error) {
 	all = append(all, dedupcheck.Find(w.Prog, vs)...)
 	all = append(all, offsetkey.Find(w.Prog, vs)...)
 	all = append(all, uuidv7.Find(w.Prog, w.Prog.Random(w.Pkgs))...)
+	all = append(all, dedupsql.Find(w.Prog.SQL(w.Pkgs, vs, sql))...)
 	out := all[:0]
 	for _, f := range all {
 		if flow.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
@@ -52,10 +58,16 @@ func Settle(payloads []string) ([]Finding, error) {
 		}
 	}
 	for _, d := range w.Directives {
-		if d.Fault() == "" && !d.Used {
+		msg := ""
+		switch fault := d.Fault(); {
+		case fault == "" && !d.Used:
+			msg = "this directive suppresses nothing: take it away"
+		case fault != "" && strings.HasSuffix(d.File, ".sql"): // in Go files the package's own pass says so
+			msg = fault
+		}
+		if msg != "" {
 			out = append(out, Finding{Rule: rule.Directives, Analyzer: rule.Directives,
-				Posn:    d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Col),
-				Message: "idemlint: this directive suppresses nothing: take it away"})
+				Posn: d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Col), Message: "idemlint: " + msg})
 		}
 	}
 	return out, nil

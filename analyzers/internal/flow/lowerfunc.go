@@ -194,6 +194,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 		f.emit(b, Instr{Op: OpCopy, Dst: f.num[in.(ssa.Value)], A: f.val(x), T: f.typ(in.(ssa.Value).Type()), Pos: pos})
 	case *ssa.MakeInterface:
 		f.declare(in.X.Type())
+		f.handOver(in)
 		if n, c := typeName(in.Type()), typeName(in.X.Type()); n != "" && c != "" && !isError(in.Type()) {
 			if i := strings.LastIndexByte(n, '.'); i > 0 && strings.Contains(n[:i], ".") {
 				f.edges[Edge{Dst: "N|" + n, Src: "t|" + c, Pos: pos}] = true

@@ -30,6 +30,7 @@ type Program struct {
 	mws     map[string][]binding
 	inSight map[string]bool // packages of which functions are known
 	yields  map[string]bool // functions that poll and hand back what a message carries
+	refs    map[string][]string
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
