@@ -11,6 +11,7 @@ import (
 
 	"github.com/idemlint/idemlint/analyzers/ackorder"
 	"github.com/idemlint/idemlint/analyzers/dedupcheck"
+	"github.com/idemlint/idemlint/analyzers/dedupsql"
 	"github.com/idemlint/idemlint/analyzers/deduptx"
 	"github.com/idemlint/idemlint/analyzers/internal/directive"
 	"github.com/idemlint/idemlint/analyzers/internal/flow"
@@ -25,7 +26,8 @@ type Finding = rule.Finding
 
 // All returns the analyzers of the rules, and the one that looks after directives.
 func All() []*analysis.Analyzer {
-	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer, deduptx.Analyzer, ackorder.Analyzer, payloadid.Analyzer}
+	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer, payloadid.Analyzer, dedupsql.Analyzer,
+		deduptx.Analyzer, ackorder.Analyzer}
 	return append(rules, directive.New(rules))
 }
 
@@ -37,9 +39,13 @@ func URL(analyzer string) string { return rule.URL(analyzer) }
 func Seed(path string) bool { return flow.Seed(path) }
 
 // Settle joins the packages' payloads and returns the findings that no package shows by itself. Payloads come from the
-// analyzer named idemlint, run with its flag index.
-func Settle(payloads []string) ([]Finding, error) {
+// analyzer named idemlint, run with its flag index; m is what the packages' modules hold beside them.
+func Settle(payloads []string, m Module) ([]Finding, error) {
 	w, err := flow.Join(payloads)
+	if err != nil {
+		return nil, err
+	}
+	sql, err := m.sql(w)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +58,7 @@ func Settle(payloads []string) ([]Finding, error) {
 	all = append(all, ackorder.Find(w.Prog, vs)...)
 	all = append(all, payloadid.Read(w.Prog, vs)...)
 	all = append(all, payloadid.Written(w.Prog.BareIDs(w.Pkgs))...)
+	all = append(all, dedupsql.Find(w.Prog.SQL(w.Pkgs, vs, sql))...)
 	out := all[:0]
 	for _, f := range all {
 		if flow.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
@@ -59,10 +66,16 @@ func Settle(payloads []string) ([]Finding, error) {
 		}
 	}
 	for _, d := range w.Directives {
-		if d.Fault() == "" && !d.Used {
+		msg := ""
+		switch fault := d.Fault(); {
+		case fault == "" && !d.Used:
+			msg = "this directive suppresses nothing: take it away"
+		case fault != "" && strings.HasSuffix(d.File, ".sql"): // in Go files the package's own pass says so
+			msg = fault
+		}
+		if msg != "" {
 			out = append(out, Finding{Rule: rule.Directives, Analyzer: rule.Directives,
-				Posn:    d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Col),
-				Message: "idemlint: this directive suppresses nothing: take it away"})
+				Posn: d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Col), Message: "idemlint: " + msg})
 		}
 	}
 	return out, nil

@@ -37,8 +37,8 @@ func ruleSet() rules.Set {
 }
 
 // settle takes the analyzers' findings over into the command's.
-func settle(payloads []string) ([]finding.Finding, error) {
-	settled, err := analyzers.Settle(payloads)
+func settle(payloads []string, m rules.Module) ([]finding.Finding, error) {
+	settled, err := analyzers.Settle(payloads, analyzers.Module(m))
 	if err != nil {
 		return nil, err
 	}

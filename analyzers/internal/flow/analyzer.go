@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"os"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -165,7 +166,7 @@ func buildUnit(pass *analysis.Pass) *Unit {
 	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
 	pkg.Build()
 	l := &lowerer{fset: pass.Fset, pkg: pass.Pkg, unit: &Unit{Path: pass.Pkg.Path()}, decls: make(map[string]bool),
-		edges: make(map[Edge]bool), tcach: make(map[types.Type]*Type), calls: make(map[token.Pos]*ast.CallExpr)}
+		edges: make(map[Edge]bool), tcach: make(map[types.Type]*Type), calls: make(map[token.Pos]*ast.CallExpr), handed: make(map[Handed]bool)}
 	guards := guardObjects(pass)
 	l.guard = func(o types.Object) bool { return guards[o] }
 	test, gen := make(map[string]bool), make(map[string]bool)
@@ -193,6 +194,8 @@ func buildUnit(pass *analysis.Pass) *Unit {
 		fns = append(fns, fn)
 	}
 	l.lowerPackage(pkg, fns)
+	files := slices.DeleteFunc(slices.Clone(pass.Files), func(f *ast.File) bool { return l.test(f.Package) })
+	l.unit.SQL = collectSQL(pass, files, l.pos, l.gen)
 	return l.unit
 }
 

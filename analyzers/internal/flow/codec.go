@@ -11,7 +11,7 @@ import (
 )
 
 // codecVersion changes whenever the form of an encoded unit does.
-const codecVersion = 1
+const codecVersion = 2
 
 // A coder reads or writes units. Each method takes a pointer and does the one or the other, so that the two
 // directions cannot drift apart. Strings are written once.
@@ -292,6 +292,15 @@ func (c *coder) unit(u *Unit) {
 	list(c, &u.SQL, func(s *SQLText) {
 		c.str(&s.Text)
 		c.pos(&s.Pos)
+		c.str(&s.Fn)
+		c.str(&s.Name)
+		c.pos(&s.From)
+		c.pos(&s.To)
+		c.flags(&s.Gen)
+	})
+	list(c, &u.Handed, func(h *Handed) {
+		c.str(&h.Iface)
+		c.str(&h.Fn)
 	})
 	list(c, &u.Bare, func(s *string) { c.str(s) })
 }

@@ -140,6 +140,7 @@ func (w *walker) check(s *site) outcome {
 	switch {
 	case w.in.world.Fail == s.Key:
 		out = outFail
+	case w.in.world.Blind && s.Look:
 	case s.Store == "memory":
 		if w.in.world.Dup && w.in.world.Memory {
 			out = outDup

@@ -14,6 +14,7 @@ func (in *interp) sameError(x, y *Value, w *walker) (eq, known bool) {
 	if x.K != VErr || y.K != VErr {
 		return false, false
 	}
+	in.asks(x)
 	if y.S == errUnique && x.S == errUnique {
 		if x.Site != nil {
 			in.handled[x.Site.Key] = true

@@ -19,6 +19,7 @@ const (
 type World struct {
 	Dup    bool            // "already there"
 	Memory bool            // sets that live in the process answer, too
+	Blind  bool            // a check that only looks finds nothing: another consumer is as far as this one
 	Fail   string          // the key of the check that fails
 	Dupe   map[string]bool // for a guard of which only the name is seen: does true mean duplicate
 	Only   string          // only the check with this key answers "already there"
@@ -56,6 +57,8 @@ type interp struct {
 	active   bool            // a message was seen
 	entered  map[string]bool // functions that got a message whole
 	watching
+	asked map[string]bool // checks of whose outcome more than the error is looked at
+	onSQL func(ran)       // a statement is executed
 }
 
 type objKey struct {
@@ -67,7 +70,7 @@ type objKey struct {
 func newInterp(p *Program, w World) *interp {
 	return &interp{prog: p, world: w, limit: maxSteps, objs: make(map[objKey]*Object), txs: make(map[objKey]*Tx), global: make(map[string]*Object),
 		hitSeen: make(map[string]bool), sites: make(map[string]*site), sinkKey: make(map[string]bool), open: make(map[string]bool),
-		handled: make(map[string]bool), either: make(map[string]bool), wrote: make(map[string]bool), sends: make(map[string]bool), entered: make(map[string]bool)}
+		handled: make(map[string]bool), asked: make(map[string]bool), either: make(map[string]bool), wrote: make(map[string]bool), sends: make(map[string]bool), entered: make(map[string]bool)}
 }
 
 // frame is one call under way.
@@ -1045,6 +1048,8 @@ func (w *walker) assert(ins *Instr) {
 func (w *walker) binary(ins *Instr) *Value {
 	x, y := w.val(ins.A), w.val(ins.B)
 	t := x.T.join(y.T)
+	w.in.asks(x)
+	w.in.asks(y)
 	switch ins.S {
 	case "==", "!=":
 		eq, known := w.equal(x, y)

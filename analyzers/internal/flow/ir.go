@@ -244,14 +244,27 @@ type Unit struct {
 	Types   []TypeDecl
 	Edges   []Edge
 	Globals []Global
-	SQL     []SQLText // SQL outside functions: constants and variables
 	Bare    []string  // struct types that are turned into an interface and have no field that may be an event's id
+	SQL     []SQLText // the SQL that makes, fills or empties a table
+	Handed  []Handed
 }
 
-// An SQLText is a piece of SQL in a Go file.
+// An SQLText is SQL in a Go file, put together as far as its pieces are constants.
 type SQLText struct {
 	Text string
-	Pos  Pos
+	Pos  Pos    // where its first literal starts
+	Fn   string // the declared function it stands in, "" outside functions
+	Name string // the package's constant or variable it is declared as: "import/path.name"
+	From Pos    // the declaration it stands in
+	To   Pos
+	Gen  bool // in a generated file
+}
+
+// A Handed is a method that another package may call, since a value that has it was converted to that package's
+// interface.
+type Handed struct {
+	Iface string // "import/path.Name"
+	Fn    string
 }
 
 // String is the place as file:line:column.

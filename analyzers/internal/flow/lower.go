@@ -26,6 +26,8 @@ type lowerer struct {
 	tcach map[types.Type]*Type
 	calls map[token.Pos]*ast.CallExpr // by the position of the opening parenthesis
 	bare  map[string]bool             // struct types looked at for an event's id
+
+	handed map[Handed]bool
 }
 
 func (l *lowerer) pos(p token.Pos) Pos {
@@ -261,6 +263,7 @@ func (l *lowerer) lowerPackage(p *ssa.Package, all []*ssa.Function) {
 	}
 	l.globals(p)
 	l.bareStructs()
+	l.unit.Handed = sortedHanded(l.handed)
 	sort.Slice(l.unit.Funcs, func(i, j int) bool { return l.unit.Funcs[i].ID < l.unit.Funcs[j].ID })
 	sort.Slice(l.unit.Types, func(i, j int) bool { return l.unit.Types[i].Name < l.unit.Types[j].Name })
 	for e := range l.edges {

@@ -361,7 +361,7 @@ func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
 		return next(v.Iter)
 	case *ssa.Extract:
 		if c, ok := v.Tuple.(*ssa.Call); ok {
-			return f.resultSlots(c, v.Index)
+			return f.resultSlots(c, v.Index, depth+1)
 		}
 		return next(v.Tuple)
 	case *ssa.Phi:
@@ -371,18 +371,18 @@ func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
 		}
 		return out
 	case *ssa.Call:
-		return f.resultSlots(v, 0)
+		return f.resultSlots(v, 0, depth+1)
 	}
 	return nil
 }
 
-func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
+func (f *funcLowerer) resultSlots(c *ssa.Call, i, depth int) []string {
 	com := c.Common()
 	if b, ok := com.Value.(*ssa.Builtin); ok {
 		if b.Name() == "append" {
 			var out []string
 			for _, a := range com.Args {
-				out = append(out, f.slots(a)...)
+				out = append(out, f.slotsDepth(a, depth)...)
 			}
 			return out
 		}
@@ -397,13 +397,13 @@ func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
 	}
 	if com.IsInvoke() {
 		var out []string
-		for _, s := range f.slots(com.Value) {
+		for _, s := range f.slotsDepth(com.Value, depth) {
 			out = append(out, "I|"+s+"|"+com.Method.Name()+"|"+n)
 		}
 		return out
 	}
 	var out []string
-	for _, s := range f.slots(com.Value) {
+	for _, s := range f.slotsDepth(com.Value, depth) {
 		out = append(out, "C|"+s+"|"+n)
 	}
 	return out

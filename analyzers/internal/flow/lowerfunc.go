@@ -195,6 +195,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 	case *ssa.MakeInterface:
 		f.declare(in.X.Type())
 		f.bareStruct(in.X.Type())
+		f.handOver(in)
 		if n, c := typeName(in.Type()), typeName(in.X.Type()); n != "" && c != "" && !isError(in.Type()) {
 			if i := strings.LastIndexByte(n, '.'); i > 0 && strings.Contains(n[:i], ".") {
 				f.edges[Edge{Dst: "N|" + n, Src: "t|" + c, Pos: pos}] = true

@@ -185,6 +185,13 @@ func (w *walker) got(out []exit, dest *Value) []exit {
 			sub := *w
 			sub.st = out[i].st
 			sub.fillAll(dest, Taint{Bits: FromRow})
+			if row := out[i].vals[n-1].Row; row != nil && dest.K == VRef && dest.O != nil {
+				sub.st.set(cell{dest.O.id, dest.Path}, row.value)
+				out[i].vals[n-1] = nilVal
+				if row.site != nil {
+					w.in.asked[row.site.Key] = true
+				}
+			}
 			out[i].st = sub.st
 		}
 	}
@@ -193,6 +200,9 @@ func (w *walker) got(out []exit, dest *Value) []exit {
 
 func (w *walker) affected(ins *Instr, res *Value) []exit {
 	v := top
+	if res.Site != nil {
+		w.in.asked[res.Site.Key] = true
+	}
 	if res.K == VResult && res.I >= 0 {
 		v = &Value{K: VInt, I: res.I, Site: res.Site}
 	}

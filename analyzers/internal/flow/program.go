@@ -32,10 +32,10 @@ type Program struct {
 	inSight map[string]bool     // packages of which functions are known
 	yields  map[string]bool     // functions that poll and hand back what a message carries
 	groups  map[string]tristate // readers by where they are made: do they belong to a group
-	calling map[string][]string // the functions that call a function
 	orders  map[string]*Order
 	bare    map[string]bool // struct types without an event's id
 	mu      sync.Mutex      // held while something runs: rules ask at the same time
+	refs    map[string][]string
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.

@@ -62,6 +62,9 @@ type Verdict struct {
 	GaveUp    bool
 	Active    bool   // a message was seen
 	Internal  string // what went wrong in the engine, for -debug
+
+	checks []*site         // the checks that were asked
+	wrote  map[string]bool // what the first delivery leaves behind
 }
 
 // Judge runs a root in the worlds that X1 and the origins need.
@@ -96,6 +99,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 		}
 	}
 	v.Sinks = first.sinks
+	v.checks, v.wrote = sortedSites(first.sites), wrote
 	if !v.Active || first.producer {
 		return v
 	}

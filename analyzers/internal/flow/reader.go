@@ -2,7 +2,6 @@ package flow
 
 import (
 	"go/types"
-	"sort"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
@@ -121,32 +120,4 @@ func (p *Program) grouped(reader string) tristate {
 	}
 	p.groups[reader] = out
 	return out
-}
-
-// callersOf are the functions that call a function by its name.
-func (p *Program) callersOf(id string) []string {
-	if p.calling == nil {
-		p.calling = make(map[string][]string)
-		ids := make([]string, 0, len(p.funcs))
-		for fid, f := range p.funcs {
-			if !f.Test {
-				ids = append(ids, fid)
-			}
-		}
-		sort.Strings(ids)
-		for _, fid := range ids {
-			had := make(map[string]bool)
-			f := p.funcs[fid]
-			for bi := range f.Blocks {
-				for ii := range f.Blocks[bi].Instrs {
-					c := f.Blocks[bi].Instrs[ii].Call
-					if c != nil && c.Kind == CallStatic && !had[c.Fn] && p.funcs[c.Fn] != nil {
-						had[c.Fn] = true
-						p.calling[c.Fn] = append(p.calling[c.Fn], fid)
-					}
-				}
-			}
-		}
-	}
-	return p.calling[id]
 }

@@ -38,7 +38,12 @@ func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, 
 		}
 		return []exit{{fit(c, row, errv), w.st}}
 	}
-	return w.oneError(rs, s)
+	out := w.oneError(rs, s)
+	if val != nil && rs == rowFound {
+		// What is found goes where the call is told to put it, see got.
+		out[0].vals = []*Value{{K: VNil, Row: row.Row}}
+	}
+	return out
 }
 
 // oneError is the outcome of a call whose only answer is an error.
@@ -98,6 +103,9 @@ func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 		return w.unknownErr()
 	}
 	r := row.Row
+	if r.site != nil {
+		w.in.asked[r.site.Key] = true
+	}
 	put := func(w *walker) {
 		for i, d := range dests {
 			if d.K != VRef || d.O == nil {

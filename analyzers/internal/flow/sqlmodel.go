@@ -86,6 +86,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 			continue
 		}
 		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
+		c.ran(txt.S)
 		out = c.exec(how)
 		if len(out) > 0 {
 			w.st = out[0].st

@@ -21,6 +21,7 @@ type chain struct {
 type step struct {
 	name string
 	args []*Value
+	pos  Pos
 }
 
 func (c *chain) has(name string) bool {
@@ -51,7 +52,7 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 	ch.tx = w.txOf(recv)
 	name := ins.Call.Name
 	if row.Kind == know.GormChain {
-		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args})
+		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args, ins.Call.At})
 		switch name {
 		case "Model":
 			ch.table = w.tableOf(at(args, 0))
@@ -79,6 +80,7 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 	case know.GormFind, know.GormCount:
 		return w.gormFind(ins, &ch, row.Kind, table, args)
 	case know.GormSave:
+		w.ormSaved(ins, &ch, table, at(args, 0))
 		w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
 	case know.GormUpdate:
 		if w.relative(args) {
@@ -87,6 +89,7 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 			return w.gormUpdate(ins, &ch, table)
 		}
 	case know.GormDelete:
+		w.ormDeleted(ins, &ch, table, args)
 		w.naturally(ins, EffDB, "DELETE FROM "+table, table, ch.tx)
 	}
 	return w.gormOut(ins, &ch, nilVal, -1, nil)
@@ -200,6 +203,7 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 		}
 	}
 	_ = key
+	w.ormCreated(ins, ch, table, model, kind == know.GormFirstOrCreate, skips, update)
 	dedup := w.in.prog.dedupTable(table)
 	idv, idName := w.modelID(model)
 	if idv != nil && dedup {
@@ -352,14 +356,14 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	name := ins.Call.Name
 	switch row.Kind {
 	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect:
-		ch.kind, ch.insPos = row.Kind, ins.Pos
+		ch.kind, ch.insPos = row.Kind, ins.Call.At
 		ch.steps = nil
 		if row.Arg >= 0 {
 			ch.table = text(at(args, row.Arg))
 		}
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	case know.BuildStep:
-		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args})
+		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args, ins.Call.At})
 		switch name {
 		case "Model":
 			ch.table = w.tableOf(at(args, 0))
@@ -383,7 +387,7 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	}
 	txt, binds := w.render(&ch)
 	handle := &Value{K: VRef, O: w.in.newObject(nil)}
-	handle.O.Tx = ch.tx
+	handle.O.Tx, handle.O.Chain = ch.tx, &ch
 	how := know.SQLExec
 	switch {
 	case strings.HasPrefix(name, "QueryRow"):

@@ -242,7 +242,7 @@ func runIndex(pass *analysis.Pass, on bool) (any, error) {
 	return nil, nil
 }
 
-func settleHalves(payloads []string) ([]finding.Finding, error) {
+func settleHalves(payloads []string, _ rules.Module) ([]finding.Finding, error) {
 	var all []half
 	for _, payload := range payloads {
 		var halves []half

@@ -99,7 +99,11 @@ func (l Linter) reduce(units []finding.Unit) (*Result, error) {
 			result.Findings = append(result.Findings, f)
 		}
 	}
-	settled, err := l.Rules.Settle(payloads)
+	m, err := module(slices.Sorted(maps.Keys(homes)))
+	if err != nil {
+		return nil, err
+	}
+	settled, err := l.Rules.Settle(payloads, m)
 	if err != nil {
 		return nil, fmt.Errorf("joining the summaries of %d packages: %w", len(payloads), err)
 	}

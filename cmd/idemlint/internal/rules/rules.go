@@ -36,6 +36,14 @@ func (r Rule) named(word string) bool {
 	return strings.EqualFold(word, r.ID) || strings.EqualFold(word, tail) || strings.EqualFold(word, "R"+tail)
 }
 
+// A Module is what the modules of the analysed packages hold beside them. Names are absolute paths, sorted.
+type Module struct {
+	SQL  []string // .sql files
+	Rest []string // Go files in directories of which no package was analysed
+
+	Read func(name string) ([]byte, error)
+}
+
 // A Set is the analyzers with what belongs to them.
 type Set struct {
 	// Analyzers are the analyzers to run, in the order of the documentation.
@@ -46,7 +54,7 @@ type Set struct {
 
 	// Settle joins the summaries of all packages and returns the findings that only the whole can see. Their
 	// Package is empty.
-	Settle func(payloads []string) ([]finding.Finding, error)
+	Settle func(payloads []string, m Module) ([]finding.Finding, error)
 
 	// URL is the page of an analyzer.
 	URL func(analyzer string) string

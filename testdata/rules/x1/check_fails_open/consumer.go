@@ -18,7 +18,10 @@ type Earned struct {
 
 type Handler struct{ db *sql.DB }
 
-func (h *Handler) Setup(sarama.ConsumerGroupSession) error   { return nil }
+func (h *Handler) Setup(s sarama.ConsumerGroupSession) error {
+	return h.Purge(s.Context(), time.Now().AddDate(0, 0, -14))
+}
+
 func (h *Handler) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 
 func (h *Handler) ConsumeClaim(s sarama.ConsumerGroupSession, c sarama.ConsumerGroupClaim) error {

@@ -1,0 +1,470 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
+
+// A SQLFile is a .sql file.
+type SQLFile struct {
+	Name string // as findings are to name it
+	Text string
+}
+
+// A SQLView is all the SQL in sight: of Go texts, of builders and ORMs, of .sql files.
+type SQLView struct {
+	prog    *Program
+	pkgs    map[string]bool
+	whole   bool                    // all of the module is in sight
+	unread  func(table string) bool // files of the module that were not analysed may empty the table
+	mention map[string][]*Func      // what functions mention: "=" and a text, "G" and a variable
+	uses    []*use
+	schema  sqltext.Schema
+	places  map[string]Pos // where the texts given to the schema start
+	lines   func(sqltext.Position) Pos
+	fates   map[string]*fate
+	races   map[string]*site // checks that only looked, by the key of the INSERT that comes too late
+	fresh   map[string]bool  // table and column that an INSERT fills with a value made anew
+	dedup   map[string]bool  // further dedup tables: a check uses them, and they hold nothing but marks
+}
+
+// A use is one statement at one place.
+type use struct {
+	st    *sqltext.Statement
+	pos   Pos
+	text  *SQLText // the literal, nil for a builder's and a file's
+	pkg   string
+	fn    *Func // of a builder's
+	gen   bool
+	file  bool
+	name  string   // sqlc's name of the query
+	sites []string // keys of the checks that execute it
+	known bool     // runs have shown what its holes are
+}
+
+// A SQLModule is what only the stand-alone command sees of a module.
+type SQLModule struct {
+	Files []SQLFile
+	// Unread reports whether files of the module that were not analysed may remove rows of a table. It may be nil.
+	Unread func(table string) bool
+}
+
+// SQL gathers the SQL of the packages. vs are the packages' verdicts; m is nil unless all of the module is in sight.
+func (p *Program) SQL(pkgs map[string]bool, vs []*Verdict, m *SQLModule) *SQLView {
+	var files []SQLFile
+	v := &SQLView{prog: p, pkgs: pkgs, places: make(map[string]Pos), fates: make(map[string]*fate),
+		races: make(map[string]*site), fresh: make(map[string]bool), dedup: make(map[string]bool)}
+	if m != nil {
+		v.whole, v.unread, files = true, m.Unread, m.Files
+	}
+	v.literals()
+	for _, f := range files {
+		v.addFile(f)
+	}
+	sort.SliceStable(v.uses, func(i, j int) bool { return less(v.uses[i].pos, v.uses[j].pos) })
+	v.define(files)
+	v.guardTables(vs)
+	v.execute()
+	v.outcomes(vs)
+	return v
+}
+
+func (v *SQLView) literals() {
+	for _, u := range v.prog.units {
+		for i := range u.SQL {
+			t := &u.SQL[i]
+			for j := range v.prog.parse(t.Text) {
+				st := &v.prog.parse(t.Text)[j]
+				v.uses = append(v.uses, &use{st: st, pos: t.Pos, text: t, pkg: u.Path, gen: t.Gen, name: st.Query})
+			}
+		}
+	}
+}
+
+func (v *SQLView) addFile(f SQLFile) {
+	text := sqltext.WithoutDown(f.Name, f.Text)
+	stmts := sqltext.Parse(text)
+	for i := range stmts {
+		st := &stmts[i]
+		v.uses = append(v.uses, &use{st: st, pos: placeIn(f, st.Offset), file: true, name: st.Query})
+	}
+}
+
+// placeIn is the place of a byte in a file.
+func placeIn(f SQLFile, offset int) Pos {
+	offset = min(max(offset, 0), len(f.Text))
+	before := f.Text[:offset]
+	return Pos{File: f.Name, Line: int32(strings.Count(before, "\n") + 1), Col: int32(offset - strings.LastIndexByte(before, '\n'))}
+}
+
+// define hands what the texts and files say about tables to the schema, in the order of their paths.
+func (v *SQLView) define(files []SQLFile) {
+	type source struct {
+		key, text string
+		pos       Pos
+	}
+	var all []source
+	seen := make(map[*SQLText]bool)
+	for i, u := range v.uses {
+		if u.text != nil && !seen[u.text] {
+			seen[u.text] = true
+			all = append(all, source{fmt.Sprintf("%s#%d", u.pos.File, i), u.text.Text, u.pos})
+		}
+	}
+	for _, f := range files {
+		all = append(all, source{f.Name, f.Text, Pos{File: f.Name}})
+	}
+	sort.SliceStable(all, func(i, j int) bool { return less(all[i].pos, all[j].pos) })
+	for _, s := range all {
+		v.places[s.key] = s.pos
+		v.schema.Add(s.key, s.text)
+	}
+	v.lines = func(at sqltext.Position) Pos {
+		if p := v.places[at.File]; p.IsValid() {
+			return p
+		}
+		for _, f := range files {
+			if f.Name == at.File {
+				return placeIn(f, at.Offset)
+			}
+		}
+		return Pos{}
+	}
+}
+
+// guardTables finds tables whose name says nothing, but which a check uses and which hold nothing but marks.
+func (v *SQLView) guardTables(vs []*Verdict) {
+	for _, x := range vs {
+		for _, s := range x.checks {
+			if s.Store != "sql" || s.Table == "" || v.prog.dedupTable(s.Table) || outboxTable(s.Table) {
+				continue
+			}
+			t := v.schema.Table(sqltext.Name{Name: s.Table})
+			if t == nil || len(t.Definitions) == 0 {
+				continue
+			}
+			marks, byEvent := true, false
+			for _, d := range t.Definitions {
+				marks = marks && d.HoldsOnlyMarks()
+				for _, c := range d.Columns {
+					byEvent = byEvent || sqltext.IsEventIDColumn(c.Name)
+				}
+			}
+			if marks && byEvent {
+				v.dedup[strings.ToLower(s.Table)] = true
+			}
+		}
+	}
+}
+
+// isDedup reports whether a table is a dedup table.
+func (v *SQLView) isDedup(n sqltext.Name) bool {
+	return n.Known() && (v.prog.dedupTable(n.Name) || v.dedup[strings.ToLower(n.Name)])
+}
+
+// execute runs the functions that build statements or put them together, to see what they come to.
+func (v *SQLView) execute() {
+	have := make(map[string]bool)
+	for _, f := range v.prog.sortedFuncs(v.pkgs) {
+		if !v.prog.makesSQL(f) {
+			continue
+		}
+		for _, root := range v.prog.above(f, 2) {
+			_, rs := v.prog.watch(Root{Fn: root, Kind: RootParam}, World{}, nil, 30_000)
+			for _, r := range rs {
+				v.took(r, have)
+			}
+		}
+	}
+	sort.SliceStable(v.uses, func(i, j int) bool { return less(v.uses[i].pos, v.uses[j].pos) })
+}
+
+// took takes an executed statement over: as one more execution of a literal, or as a statement of its own.
+func (v *SQLView) took(r ran, have map[string]bool) {
+	for _, part := range r.st.Parts() {
+		for _, c := range r.fresh {
+			v.fresh[strings.ToLower(part.Table.Name+"."+c)] = true
+		}
+	}
+	if r.built.IsValid() {
+		k := r.built.String() + r.text + r.st.Table.Name + r.st.Conflict.Action.String()
+		if !have[k] && asked(*r.st) {
+			have[k] = true
+			v.uses = append(v.uses, &use{st: r.st, pos: r.built, pkg: r.fn.Pkg, fn: r.fn, gen: r.fn.Gen, sites: []string{r.key}})
+		}
+		return
+	}
+	exact := false
+	for _, u := range v.uses {
+		if u.text != nil && u.text.Text == r.text {
+			exact = true
+			if !slices.Contains(u.sites, r.key) {
+				u.sites = append(u.sites, r.key)
+			}
+		}
+	}
+	if exact || !asked(*r.st) || have[r.key+r.text] {
+		return
+	}
+	have[r.key+r.text] = true
+	from := v.literalOf(r)
+	if from == nil {
+		return
+	}
+	from.known = from.known || r.st.Table.Known()
+	v.uses = append(v.uses, &use{st: r.st, pos: from.pos, text: from.text, pkg: from.pkg, gen: from.gen, name: from.name, sites: []string{r.key}})
+}
+
+// literalOf finds the literal that an executed text was made of: its known pieces are the text's beginning.
+func (v *SQLView) literalOf(r ran) *use {
+	var best *use
+	score := func(u *use) int {
+		n := 0
+		if u.pkg == r.fn.Pkg {
+			n++
+		}
+		if u.text.Fn != "" && (r.fn.ID == u.text.Fn || strings.HasPrefix(r.fn.ID, u.text.Fn+"$")) {
+			n += 2
+		}
+		return n
+	}
+	for _, u := range v.uses {
+		if u.text == nil || u.st.Kind != r.st.Kind || !madeOf(r.text, u.text.Text) {
+			continue
+		}
+		if best == nil || score(u) > score(best) {
+			best = u
+		}
+	}
+	return best
+}
+
+// madeOf reports whether a text is what a pattern with holes came to.
+func madeOf(text, pattern string) bool {
+	hole := string(rune(sqltext.Hole))
+	parts := strings.Split(pattern, hole)
+	if !strings.HasPrefix(text, parts[0]) {
+		return false
+	}
+	for _, part := range parts {
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+	return true
+}
+
+func (p *Program) sortedFuncs(pkgs map[string]bool) []*Func {
+	var out []*Func
+	for _, f := range p.funcs {
+		if pkgs[f.Pkg] && !f.Test {
+			out = append(out, f)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out
+}
+
+// makesSQL reports whether running a function shows SQL that its literals alone do not: it builds statements, or holds
+// texts that fill or empty a table.
+func (p *Program) makesSQL(f *Func) bool {
+	for _, c := range f.Consts {
+		if c.Kind == CString && sqltext.MayBeSQL(c.S) && fillsOrEmpties(c.S) {
+			return true
+		}
+	}
+	for bi := range f.Blocks {
+		for ii := range f.Blocks[bi].Instrs {
+			c := f.Blocks[bi].Instrs[ii].Call
+			if c == nil {
+				continue
+			}
+			row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+			if row == nil {
+				continue
+			}
+			switch row.Kind {
+			case know.BuildInsert, know.BuildDelete, know.GormCreate, know.GormSave, know.GormDelete:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func fillsOrEmpties(s string) bool {
+	f := strings.ToLower(s)
+	return strings.Contains(f, "insert") || strings.Contains(f, "delete") || strings.Contains(f, "replace into") || strings.Contains(f, "drop table")
+}
+
+// above are a function and those from which it is reached within n calls, without those that are reached from others
+// of them: running these shows what its arguments can be.
+func (p *Program) above(f *Func, n int) []*Func {
+	if f.Parent != "" {
+		for g := p.fn(f.Parent); g != nil; g = p.fn(g.Parent) {
+			f = g
+		}
+	}
+	level := []*Func{f}
+	seen := map[string]bool{f.ID: true}
+	out := []*Func{f}
+	for range n {
+		var next []*Func
+		for _, g := range level {
+			for _, id := range p.callersOf(g.ID) {
+				c := p.fn(id)
+				for c != nil && c.Parent != "" {
+					c = p.fn(c.Parent)
+				}
+				if c == nil || seen[c.ID] || c.Test || len(out) > 8 {
+					continue
+				}
+				seen[c.ID] = true
+				next = append(next, c)
+				out = append(out, c)
+			}
+		}
+		level = next
+	}
+	return out
+}
+
+// callersOf are the functions that call or mention a function, those of tests apart.
+func (p *Program) callersOf(id string) []string {
+	if p.refs == nil {
+		p.findRefs()
+	}
+	return p.refs[id]
+}
+
+// findRefs indexes which function mentions which.
+func (p *Program) findRefs() {
+	p.refs = make(map[string][]string)
+	add := func(to string, f *Func) {
+		if list := p.refs[to]; to != "" && (len(list) == 0 || list[len(list)-1] != f.ID) {
+			p.refs[to] = append(list, f.ID)
+		}
+	}
+	var ids []string
+	for id, f := range p.funcs {
+		if !f.Test {
+			ids = append(ids, id)
+		}
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		f := p.funcs[id]
+		for _, c := range f.Consts {
+			if c.Kind == CFunc {
+				add(c.S, f)
+			}
+		}
+		for bi := range f.Blocks {
+			for ii := range f.Blocks[bi].Instrs {
+				in := &f.Blocks[bi].Instrs[ii]
+				switch {
+				case in.Op == OpMethodVal && in.N == 0, in.Op == OpClosure:
+					add(in.S, f)
+				case in.Op == OpMethodVal:
+					add(in.S2+"#"+in.S, f)
+				case in.Call != nil && in.Call.Kind == CallStatic:
+					add(in.Call.Fn, f)
+				case in.Call != nil && in.Call.Kind == CallInvoke:
+					for _, b := range p.sources("N|" + in.Call.Iface) {
+						if m := p.method(b.Type, in.Call.Fn); m != nil {
+							add(m.Fn, f)
+						}
+					}
+					add(in.Call.Iface+"#"+in.Call.Fn, f)
+				}
+			}
+		}
+	}
+}
+
+// outcomes runs the handlers, and what else leads to an INSERT, in the world where its key is taken.
+func (v *SQLView) outcomes(vs []*Verdict) {
+	done := make(map[string]bool)
+	for _, x := range vs {
+		var looks, marks []*site
+		for _, s := range x.checks {
+			switch {
+			case s.Store != "sql" || !v.isDedup(sqltext.Name{Name: s.Table}):
+			case s.Look:
+				looks = append(looks, s)
+			default:
+				marks = append(marks, s)
+			}
+		}
+		if len(marks) == 0 {
+			continue
+		}
+		done[x.Root.Fn.ID] = true
+		v.prog.taken(x.Root, x.wrote, maxSteps, v.fates)
+		if len(looks) > 0 {
+			v.race(x, looks, marks)
+		}
+	}
+	for _, u := range v.uses {
+		if u.file || u.st.Kind != sqltext.Insert || u.st.Conflict.Action != sqltext.NoAction || !v.isDedup(u.st.Table) {
+			continue
+		}
+		for _, f := range v.usersOf(u) {
+			for _, g := range v.prog.above(f, 3) {
+				if !done[g.ID] {
+					done[g.ID] = true
+					v.prog.taken(Root{Fn: g, Kind: RootParam}, nil, 60_000, v.fates)
+				}
+			}
+		}
+	}
+}
+
+// race runs a handler as one of two consumers that look at the same time: both find nothing. What still happens then
+// happens twice, unless the INSERT's own outcome stops it.
+func (v *SQLView) race(x *Verdict, looks, marks []*site) {
+	dup := v.prog.world(x.Root, World{Dup: true}, x.wrote)
+	if len(dup.hits) > 0 {
+		return // it is unguarded as it is
+	}
+	locked := false
+	blind := newInterp(v.prog, World{Dup: true, Blind: true})
+	for k := range x.wrote {
+		blind.wrote[k] = true
+	}
+	blind.onSQL = func(r ran) {
+		low := strings.ToLower(r.text)
+		if strings.Contains(low, "advisory") || strings.Contains(low, "lock table") || r.st.Locks && !v.isDedup(from(r.st)) {
+			locked = true
+		}
+	}
+	blind.execute(x.Root)
+	if locked || blind.gaveUp {
+		return
+	}
+	for _, m := range marks {
+		for _, l := range looks {
+			key := siteKey(m.Pos)
+			if len(blind.hits) == 0 && (blind.asked[key] || blind.sites[key] == nil) {
+				continue
+			}
+			if strings.EqualFold(m.Table, l.Table) {
+				v.races[siteKey(m.Pos)] = l
+			}
+		}
+	}
+}
+
+func from(st *sqltext.Statement) sqltext.Name {
+	if len(st.From) > 0 {
+		return st.From[0].Table
+	}
+	return st.Table
+}

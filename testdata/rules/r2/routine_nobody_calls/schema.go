@@ -1,0 +1,2 @@
+// Package schema has a function in the database that would remove old rows.
+package schema

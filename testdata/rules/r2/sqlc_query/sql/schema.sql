@@ -1,0 +1,4 @@
+CREATE TABLE received_ride_messages (
+    message_id  uuid PRIMARY KEY,
+    received_at timestamptz NOT NULL DEFAULT now()
+);
