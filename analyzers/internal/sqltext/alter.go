@@ -143,7 +143,8 @@ func (p *parser) alterDrop() AlterAction {
 		return AlterAction{Kind: DropConstraint, Name: p.word()}
 	case p.accept(kwForeign):
 		return AlterAction{}
-	case p.accept(kwPartition):
+	case p.isKw(p.i, kwPartition) && p.i+1 < p.end:
+		p.i++
 		p.ifExists()
 		n, _ := p.name()
 		return AlterAction{Kind: DetachPartition, Table: n}

@@ -106,6 +106,7 @@ func (p *parser) definition(kw keyword) Kind {
 
 func (p *parser) nameList() {
 	for {
+		p.accept(kwOnly)
 		n, ok := p.name()
 		if !ok {
 			return
@@ -220,7 +221,7 @@ func (p *parser) tableOptions(def *TableDef) {
 		}
 	}
 	for i := p.i; i < p.end; i = p.after(i) {
-		if p.isKw(i, kwAs) && p.startsQuery(i+1) {
+		if p.isKw(i, kwAs) && (p.startsQuery(i+1) || p.isWord(i+1, "execute")) {
 			def.FromQuery = true
 			p.sub(i+1, p.end)
 			break

@@ -98,7 +98,8 @@ func (p *parser) startsQuery(i int) bool {
 	for n := 0; p.isOpen(i) && n < mostDepth; n++ {
 		i++
 	}
-	return p.isKw(i, kwSelect) || p.isKw(i, kwWith) || p.isKw(i, kwValues) && p.isOpen(i+1)
+	return p.isKw(i, kwSelect) || p.isKw(i, kwWith) || p.isKw(i, kwValues) && p.isOpen(i+1) ||
+		p.isKw(i, kwTable) && p.isName(i+1)
 }
 
 // insertRows reads VALUES, DEFAULT VALUES, SET or a query.

@@ -167,7 +167,7 @@ func (k keyword) reserved() bool {
 	switch k {
 	case kwAll, kwAnd, kwAny, kwArray, kwAs, kwAsc, kwBetween, kwCase, kwCast, kwCheck, kwCollate, kwColumn, kwConstraint,
 		kwCreate, kwCross, kwDefault, kwDesc, kwDistinct, kwElse, kwEnd, kwExcept, kwExists, kwFalse, kwFetch, kwFor,
-		kwForeign, kwFrom, kwFull, kwGroup, kwHaving, kwIn, kwInner, kwInsert, kwIntersect, kwInto, kwIs, kwJoin,
+		kwForeign, kwFrom, kwFull, kwGroup, kwHaving, kwIn, kwInner, kwIntersect, kwInto, kwIs, kwJoin,
 		kwLateral, kwLeft, kwLike, kwLimit, kwNatural, kwNot, kwNull, kwOffset, kwOn, kwOnly, kwOr, kwOrder, kwOuter,
 		kwPrimary, kwReferences, kwReturning, kwRight, kwSelect, kwSet, kwTable, kwThen, kwTo, kwTrue, kwUnion, kwUnique,
 		kwUpdate, kwUsing, kwValues, kwWhen, kwWhere, kwWindow, kwWith:

@@ -106,6 +106,8 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		p.scan(e, lo, hi)
 	}
 	switch {
+	case hi > lo+1 && p.allStrings(lo, hi): // 'a' and 'b' on two lines are 'ab'
+		p.joinStrings(e, lo, hi)
 	case p.isOpen(lo) && p.after(lo) == hi && e.has&hasSub != 0:
 		e.Class = SubqueryExpr
 	case hi == lo+1:
@@ -125,6 +127,23 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 	default:
 		e.classifyMixture()
 	}
+}
+
+func (p *parser) allStrings(lo, hi int) bool {
+	for i := lo; i < hi; i++ {
+		if t := p.toks[i]; t.kind != tokString || t.hole {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) joinStrings(e *Expr, lo, hi int) {
+	var b strings.Builder
+	for i := lo; i < hi; i++ {
+		b.WriteString(unquote(p.src(p.toks[i])))
+	}
+	e.Class, e.Literal = LiteralExpr, Literal{StringLiteral, b.String()}
 }
 
 // callee gives the lower-case name of the function when toks[lo:hi] are nothing but one call, and the index of its
@@ -447,7 +466,7 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 		case n.kind == tokDot:
 			return false
 		case p.isKw(i+1, kwFrom) && i > 0 && p.toks[i-1].kind == tokOpen: // extract(epoch from x)
-			return t.kw == kwNone && i > 1 && (p.isWord(i-2, "extract") || p.isWord(i-2, "trim"))
+			return t.kw == kwNone && i > 1 && p.isWord(i-2, "extract")
 		}
 	}
 	switch t.kw {
@@ -455,7 +474,7 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 		return p.phrase(i)
 	case kwAnd, kwOr, kwNot, kwIs, kwIn, kwLike, kwIlike, kwSimilar, kwBetween, kwCase, kwWhen, kwThen, kwElse, kwEnd,
 		kwInterval, kwDistinct, kwFrom, kwEscape, kwNull, kwTrue, kwFalse, kwDefault, kwAs, kwAny, kwAll, kwSome, kwRow,
-		kwArray, kwExists, kwIsNull, kwNotNull, kwAsc, kwDesc, kwNulls, kwBy, kwOrder, kwGroup, kwHaving, kwFor, kwUpdate, kwUsing, kwOn, kwTo, kwSelect, kwWhere, kwCollate, kwRegexp, kwGlob, kwUnknown,
+		kwArray, kwExists, kwIsNull, kwNotNull, kwAsc, kwDesc, kwNulls, kwBy, kwOrder, kwGroup, kwHaving, kwFor, kwUsing, kwOn, kwTo, kwSelect, kwWhere, kwCollate, kwRegexp, kwGlob, kwUnknown,
 		kwPartition, kwWith:
 		switch {
 		case i > 0 && p.toks[i-1].kind == tokDot:
@@ -463,6 +482,8 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 		case t.kw == kwInterval: // a column's name, too
 			k := p.tokAt(i + 1).kind
 			return k == tokParam || k == tokNumber || k == tokVerb || k == tokHole || k == tokOp || k == tokWord
+		case t.kw == kwRow, t.kw == kwArray:
+			return p.tokAt(i+1).kind == tokOpen || p.isWord(i-1, "current")
 		case t.kw == kwPartition:
 			return p.isKw(i+1, kwBy)
 		}
@@ -492,7 +513,7 @@ func (p *parser) phrase(i int) bool {
 		i > 0 && p.isKw(i-1, kwNulls)
 }
 
-// isFrame tells the words of a window's frame, and those that follow BETWEEN.
+// isFrame tells the words of a window's frame, of BETWEEN SYMMETRIC and of trim(BOTH ... FROM ...).
 func (p *parser) isFrame(i int) bool {
 	switch strings.ToLower(p.src(p.toks[i])) {
 	case "preceding", "following", "unbounded":
@@ -501,6 +522,8 @@ func (p *parser) isFrame(i int) bool {
 		return p.isKw(i+1, kwRow)
 	case "rows", "range", "groups":
 		return p.isKw(i+1, kwBetween) || p.isWord(i+1, "unbounded") || p.isWord(i+1, "current") || p.tokAt(i+1).kind == tokNumber
+	case "both", "leading", "trailing":
+		return i > 1 && p.isWord(i-2, "trim")
 	case "symmetric", "asymmetric":
 		return p.isKw(i-1, kwBetween)
 	}

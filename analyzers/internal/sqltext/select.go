@@ -50,6 +50,8 @@ func (p *parser) query() Kind {
 		}
 		p.st.From = append(p.st.From, TableRef{Table: n})
 		p.st.Outputs = []Output{{Name: "*"}}
+		p.arms()
+		p.queryTail()
 		return Select
 	}
 	return p.selection()
@@ -78,7 +80,8 @@ func (p *parser) endsOutputs(i int, t token) bool {
 		return true
 	case kwFetch, kwWindow, kwLimit, kwOffset:
 		// MySQL and SQLite have columns of these names.
-		return i > p.i && (p.endsOperand(i-1) || p.isOp(i-1, "*") || p.isKw(i-1, kwDesc) || p.isKw(i-1, kwAsc)) && i+1 < p.end && p.startsOperand(i+1)
+		begins := i == p.i || p.endsOperand(i-1) || p.isOp(i-1, "*") || p.isKw(i-1, kwDesc) || p.isKw(i-1, kwAsc)
+		return begins && i+1 < p.end && p.startsOperand(i+1)
 	case kwGroup, kwOrder:
 		return p.isKw(i+1, kwBy)
 	case kwFor:
@@ -92,7 +95,7 @@ func (p *parser) startsOperand(i int) bool {
 	case tokOp, tokDot, tokComma, tokClose:
 		return false
 	case tokWord:
-		return !p.startsOperator(i) && t.kw != kwAnd && t.kw != kwOr && t.kw != kwAs
+		return !t.kw.reserved() && !p.startsOperator(i) || t.kw == kwAll || t.kw == kwNull || t.kw == kwCase
 	}
 	return true
 }
@@ -200,7 +203,8 @@ func (p *parser) output(lo, hi int) Output {
 		switch {
 		case before.kw == kwAs && hi-lo >= 3:
 			o.Name, end = p.ident(last), hi-2
-		case named && (before.kind == tokClose || before.kind == tokQuoted || before.kind == tokString || before.kind == tokParam || before.kind == tokNumber || before.kind == tokWord && before.kw == kwNone):
+		case last.kind == tokWord && before.kind == tokString && hi-lo >= 3 && p.isKw(hi-3, kwInterval):
+		case named && (before.kind == tokClose || before.kind == tokQuoted || before.kind == tokString || before.kind == tokParam || before.kind == tokNumber || before.kind == tokWord && !before.kw.reserved() && !before.kw.joins()):
 			o.Name, end = p.ident(last), hi-1
 		}
 	}

@@ -103,7 +103,7 @@ func (p *parser) deletion() Kind {
 	}
 	as := p.isKw(p.i, kwAs)
 	st.Alias = p.alias()
-	if st.Alias != "" && !as && p.i == p.end {
+	if st.Alias != "" && !as && p.i == p.end && len(st.With) == 0 {
 		return Unknown // "delete from the list"
 	}
 	end := p.seek(p.i, func(_ int, t token) bool { return endsSet(0, t) && t.kw != kwOn || t.kw == kwUsing })
@@ -192,7 +192,7 @@ func (p *parser) rowAssignment(out []Assignment, lo, eq, hi int) []Assignment {
 		r++
 	}
 	var vals []Expr
-	if p.isOpen(r) && !p.startsQuery(r+1) {
+	if p.isOpen(r) && p.after(r) == hi && !p.startsQuery(r+1) {
 		vlo, vhi := p.inside(r)
 		p.commas(vlo, vhi, func(lo, hi int) { vals = append(vals, p.expr(lo, hi)) })
 	}

@@ -134,7 +134,7 @@ func (p *parser) cond(w *Where, out []Cond, lo, hi int) []Cond {
 	switch {
 	case lo == hi:
 		return out
-	case p.isOpen(lo) && p.after(lo) == hi && !p.startsQuery(lo+1):
+	case p.isOpen(lo) && p.after(lo) == hi && !p.startsQuery(lo+1) && !p.hasComma(lo+1, hi-1):
 		ilo, ihi := p.inside(lo)
 		if !not {
 			return p.conds(w, out, ilo, ihi)
@@ -180,7 +180,11 @@ func opposite(op Op) (Op, bool) {
 func (p *parser) endsOperand(i int) bool {
 	switch t := p.toks[i]; t.kind {
 	case tokWord:
-		return t.kw == kwNone || t.kw == kwNull || t.kw == kwTrue || t.kw == kwFalse
+		switch t.kw {
+		case kwNull, kwTrue, kwFalse, kwDefault, kwEnd, kwUpdate:
+			return true
+		}
+		return !t.kw.reserved() && !t.kw.joins()
 	case tokQuoted, tokString, tokNumber, tokParam, tokClose, tokVerb, tokHole:
 		return true
 	}
@@ -302,7 +306,7 @@ func (p *parser) isOperator(i int) (op Op, n int) {
 // comparison reads a condition with one comparison in it, or none.
 func (p *parser) comparison(w *Where, out []Cond, lo, hi int, not bool) []Cond {
 	op, at, rest := p.operator(lo, hi)
-	if op == Equal && p.isOpen(lo) && p.after(lo) == at && p.isOpen(rest) && p.after(rest) == hi && !not {
+	if op == Equal && p.isOpen(lo) && p.after(lo) == at && !p.startsQuery(lo+1) && p.isOpen(rest) && p.after(rest) == hi && !not {
 		return p.rowComparison(w, out, lo, rest)
 	}
 	c := Cond{Op: op}

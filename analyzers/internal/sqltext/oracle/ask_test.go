@@ -170,7 +170,7 @@ func mentions(n *pg.Node) string {
 				star = star || f.GetAStar() != nil
 			}
 			if !star {
-				cols = append(cols, parts[len(parts)-1])
+				cols = append(cols, strings.ToLower(parts[len(parts)-1]))
 			}
 		case *pg.ParamRef:
 			params = append(params, fmt.Sprint(m.Number))
@@ -218,6 +218,8 @@ func pgValue(n *pg.Node) string {
 		return "literal"
 	case n.GetAConst() != nil:
 		return "literal"
+	case n.GetAExpr() != nil && n.GetAExpr().Lexpr == nil && n.GetAExpr().Name[0].GetString_().GetSval() == "+" && n.GetAExpr().Rexpr.GetAConst() != nil:
+		return "literal" // +1
 	case n.GetSetToDefault() != nil:
 		return "default"
 	}

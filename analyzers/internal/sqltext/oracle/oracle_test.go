@@ -54,8 +54,8 @@ func placeholder(text string, p sqltext.Param) (end int, with string) {
 	return 0, ""
 }
 
-// prose is SQL to PostgreSQL: the alias of a DELETE that does nothing with it.
-const prose = "delete from the list"
+// prose is SQL to PostgreSQL: a DELETE with an alias and nothing that would need one. To sqltext it is Unknown.
+var prose = regexp.MustCompile(`(?i)^delete\s+from\s+(only\s+)?("[^"]*"|\S+\s)\s*\S+$`)
 
 // disagreements compares both parsers on a text. tried is how many statements PostgreSQL took for SQL.
 func disagreements(text string) (tried int, out []string) {
@@ -77,7 +77,7 @@ func disagreements(text string) (tried int, out []string) {
 			}
 			continue
 		}
-		if own[i].Text == prose {
+		if prose.MatchString(own[i].Text) {
 			continue
 		}
 		tried++
@@ -153,7 +153,7 @@ func FuzzAgainstPostgreSQL(f *testing.F) {
 		f.Add(presentable(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.Contains(text, "\x00") {
+		if foreign(text) {
 			return
 		}
 		_, out := disagreements(text)

@@ -5,7 +5,8 @@ INSERT INTO t TABLE u;
 INSERT INTO t (a) WITH x AS (SELECT 1 AS n) SELECT n FROM x ON CONFLICT (lower(a), b COLLATE "C") DO UPDATE SET (a, b) = ROW(EXCLUDED.a, t.b + 1), c = DEFAULT, d = (SELECT max(n) FROM u) WHERE t.a = $1 RETURNING xmax;
 INSERT INTO t SELECT * FROM u JOIN v ON u.conflict = v.id WHERE u.x = 1;
 INSERT INTO "select" ("from", "values") VALUES ('a', 'b');
-INSERT INTO t (a, b) VALUES (+1, - 2), (1.5e-3, 0x1F), (.5, 'x' 'y'), (b'01', TRUE), (NULL::int, CAST(NULL AS text));
+INSERT INTO t (a, b) VALUES (+1, - 2), (1.5e-3, 0x1F), (.5, 'x'
+'y'), (b'01', TRUE), (NULL::int, CAST(NULL AS text));
 INSERT INTO t VALUES (CASE WHEN $1 THEN 1 ELSE 2 END, ARRAY[$2, $3], ($4), now() AT TIME ZONE 'utc', interval '1' day);
 INSERT INTO t (a) VALUES (1) ON CONFLICT DO UPDATE SET a = 1;
 INSERT INTO t AS "T x" (a) OVERRIDING USER VALUE VALUES (U&'d\0061t') ON CONFLICT DO NOTHING;
