@@ -61,6 +61,7 @@ func keepsArguments(name string) bool {
 	switch name {
 	case "coalesce", "ifnull", "nvl", "greatest", "least", "schedule", "schedule_in_database", "create_parent",
 		"create_partition", "run_maintenance", "run_maintenance_proc", "add_retention_policy", "drop_chunks", "unnest",
+		"jsonb_set", "jsonb_set_lax", "json_set", "array_remove",
 		"create_hypertable":
 		return true
 	}

@@ -9,17 +9,22 @@ import (
 // leaves (status = 'packed' when SET makes it 'shipped', signed_at IS NULL when SET fills it in, name <> $2 when SET
 // makes it $2), or DELETE names the rows by a value.
 func (s *Statement) StateGuarded() bool {
-	ok, _ := s.guarded()
+	return s.StateGuardedIf(Assumption{})
+}
+
+// StateGuardedIf is StateGuarded for a caller that knows more of the arguments.
+func (s *Statement) StateGuardedIf(a Assumption) bool {
+	ok, _ := s.guarded(a)
 	return ok
 }
 
-func (s *Statement) guarded() (bool, string) {
+func (s *Statement) guarded(a Assumption) (bool, string) {
 	if s.moves() != "" {
 		return false, ""
 	}
 	switch s.Kind {
 	case Update:
-		return leaves(s.Where, s.Set, nil)
+		return leaves(s.Where, s.Set, a)
 	case Delete:
 		for _, c := range s.Where.Conds {
 			if (c.Op == Equal || c.Op == In) && c.Column.Name != "" && c.Sub == nil {
@@ -30,10 +35,10 @@ func (s *Statement) guarded() (bool, string) {
 	return false, ""
 }
 
-// leaves tells whether a condition is false once its row has been set. excluded resolves EXCLUDED.c, and may be nil.
-func leaves(w Where, set []Assignment, excluded func(string) (Expr, bool)) (bool, string) {
+// leaves tells whether a condition is false once its row has been set.
+func leaves(w Where, set []Assignment, a Assumption) (bool, string) {
 	for _, c := range w.Conds {
-		if col := c.falseAfter(set, excluded); col != "" {
+		if col := c.falseAfter(set, a); col != "" {
 			return true, "WHERE names the state of " + show(col) + " that SET leaves"
 		}
 	}
@@ -41,13 +46,13 @@ func leaves(w Where, set []Assignment, excluded func(string) (Expr, bool)) (bool
 }
 
 // falseAfter names the column whose new value makes the condition false; "" when none provably does.
-func (c Cond) falseAfter(set []Assignment, excluded func(string) (Expr, bool)) string {
+func (c Cond) falseAfter(set []Assignment, a Assumption) string {
 	if c.Op == Either {
 		col := ""
 		for _, arm := range c.Any {
 			col = ""
 			for _, inner := range arm {
-				if col = inner.falseAfter(set, excluded); col != "" {
+				if col = inner.falseAfter(set, a); col != "" {
 					break
 				}
 			}
@@ -61,7 +66,7 @@ func (c Cond) falseAfter(set []Assignment, excluded func(string) (Expr, bool)) s
 		return ""
 	}
 	for _, s := range set {
-		if strings.EqualFold(s.Column, c.Column.Name) && c.excludes(s.Value) {
+		if strings.EqualFold(s.Column, c.Column.Name) && c.excludes(s.Value, a) {
 			return s.Column
 		}
 	}
@@ -69,7 +74,7 @@ func (c Cond) falseAfter(set []Assignment, excluded func(string) (Expr, bool)) s
 }
 
 // excludes tells whether the condition is provably false for a column that holds v.
-func (c Cond) excludes(v Expr) bool {
+func (c Cond) excludes(v Expr, a Assumption) bool {
 	if !v.Absolute() || v.Class == DefaultExpr {
 		return false
 	}
@@ -77,7 +82,7 @@ func (c Cond) excludes(v Expr) bool {
 	case Equal:
 		return differ(c.Value, v)
 	case NotEqual, Less, Greater:
-		return sameValue(c.Value, v)
+		return sameValue(c.Value, v) && !a.fresh(v)
 	case In:
 		for _, e := range c.List {
 			if !differ(e, v) {
@@ -87,7 +92,7 @@ func (c Cond) excludes(v Expr) bool {
 		return len(c.List) > 0 && c.Sub == nil
 	case NotIn:
 		for _, e := range c.List {
-			if sameValue(e, v) {
+			if sameValue(e, v) && !a.fresh(v) {
 				return true
 			}
 		}

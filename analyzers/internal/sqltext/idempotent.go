@@ -20,8 +20,25 @@ func (e Expr) settles(column string, set map[string]bool) bool {
 		return true
 	case "case":
 		return e.settlesCase(column, set)
+	case "jsonb_set", "jsonb_set_lax", "json_set", "array_remove":
+		return e.settlesSetter(column, set)
 	}
 	return false
+}
+
+// settlesSetter tells functions that put constants at fixed places of their first argument, or take them out
+// everywhere. A path with a number can be an index, and jsonb_set appends at an index that is not there.
+func (e Expr) settlesSetter(column string, set map[string]bool) bool {
+	if len(e.args) == 0 || !e.args[0].settles(column, set) {
+		return false
+	}
+	for i, a := range e.args[1:] {
+		path := i == 0 && e.Func != "array_remove" || e.Func == "json_set" && i%2 == 0
+		if !a.Absolute() || path && (a.Class != LiteralExpr || strings.ContainsAny(a.Literal.Value, "0123456789")) {
+			return false
+		}
+	}
+	return true
 }
 
 // settlesCase tells a CASE that chooses between the column itself and values that do not depend on the row. Where no
@@ -78,6 +95,11 @@ func (s *Statement) Idempotent() (ok bool, why string) {
 
 // IdempotentIf is Idempotent for a caller that knows more of the arguments.
 func (s *Statement) IdempotentIf(a Assumption) (ok bool, why string) {
+	for _, c := range s.With {
+		if c.Stmt == nil || c.Stmt.Kind == Unknown {
+			return false, "the entry " + show(c.Name) + " of WITH is not understood"
+		}
+	}
 	parts := s.Parts()
 	if len(parts) == 1 {
 		return s.repeats(a)
@@ -90,7 +112,7 @@ func (s *Statement) IdempotentIf(a Assumption) (ok bool, why string) {
 		if ok {
 			continue
 		}
-		if gate := s.gate(part); gate != "" {
+		if gate := s.gate(part, a); gate != "" {
 			why = "it writes only for the rows that " + gate + " returns, and a repetition gets none"
 			continue
 		}
@@ -100,13 +122,13 @@ func (s *Statement) IdempotentIf(a Assumption) (ok bool, why string) {
 }
 
 // gate names an entry of WITH that returns rows the first time only and without whose rows the part does nothing.
-func (s *Statement) gate(part *Statement) string {
+func (s *Statement) gate(part *Statement, a Assumption) string {
 	for _, c := range s.With {
 		if c.Stmt == nil || c.Stmt == part || len(c.Stmt.Returning) == 0 || !part.ReadsFrom(c.Name) {
 			continue
 		}
 		first := c.Stmt.Kind == Insert && c.Stmt.Conflict.Action.Skips()
-		if guarded, _ := c.Stmt.guarded(); first || guarded {
+		if guarded, _ := c.Stmt.guarded(a); first || guarded {
 			return c.Name
 		}
 	}
@@ -179,7 +201,7 @@ func (s *Statement) insertRepeats(a Assumption) (bool, string) {
 // upsertRepeats looks at the SET of ON CONFLICT DO UPDATE.
 func (s *Statement) upsertRepeats(a Assumption) (bool, string) {
 	c := s.Conflict
-	if ok, why := leaves(c.Where, c.Set, s.excluded); ok {
+	if ok, why := leaves(c.Where, c.Set, a); ok {
 		return true, why
 	}
 	for _, set := range c.Set {
@@ -311,7 +333,7 @@ func (s *Statement) updateRepeats(a Assumption) (bool, string) {
 	if why := s.moves(); why != "" {
 		return false, why
 	}
-	if ok, why := s.guarded(); ok {
+	if ok, why := s.guarded(a); ok {
 		return true, why
 	}
 	if s.Open && !s.Where.Present {

@@ -66,6 +66,7 @@ func TestAnUpsertRepeatsWhenItSetsAbsoluteValues(t *testing.T) {
 		{sql: `INSERT INTO p (sku, n) VALUES ($1, 1) ON CONFLICT (sku) DO UPDATE SET n = p.n + 1`},
 		{sql: `INSERT INTO p (sku, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = VALUES(n)`, idempotent: true},
 		{sql: `INSERT INTO p (sku, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = n + VALUES(n)`},
+		{sql: `INSERT INTO p (sku, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE sku = sku`, idempotent: true},
 		{sql: `INSERT INTO p (sku, n) VALUES (?, ?) AS new ON DUPLICATE KEY UPDATE n = new.n`, idempotent: true},
 		{sql: `INSERT INTO p (sku, v) VALUES ($1, $2) ON CONFLICT (sku) DO UPDATE SET v = GREATEST(p.v, EXCLUDED.v)`, idempotent: true},
 		{sql: `INSERT INTO p (sku, n, v) VALUES ($1, $2, $3) ON CONFLICT (sku) DO UPDATE SET n = p.n + EXCLUDED.n, v = EXCLUDED.v WHERE p.v < EXCLUDED.v`, idempotent: true},
@@ -114,7 +115,38 @@ func TestAnUpdateRepeatsWhenItSetsAbsoluteValuesOrLeavesTheStateItNames(t *testi
 		{sql: `UPDATE t SET n = %d WHERE id = '%s'`, idempotent: true},
 		{sql: `UPDATE t SET (a, b) = ($1, $2) WHERE id = $3`, idempotent: true},
 		{sql: `UPDATE t SET (a, b) = (a + 1, $2) WHERE id = $3`},
+		{sql: "UPDATE t SET a = $1 \x00 WHERE id = $2"},
+		{sql: `UPDATE t SET meta = jsonb_set(meta, '{state}', $2) WHERE id = $1`, idempotent: true},
+		{sql: `UPDATE t SET meta = jsonb_set(jsonb_set(meta, '{a}', $2), '{b,c}', '1') WHERE id = $1`, idempotent: true},
+		{sql: `UPDATE t SET meta = jsonb_set(meta, '{list,7}', $2) WHERE id = $1`},
+		{sql: `UPDATE t SET meta = jsonb_set(meta, '{n}', (meta->>'n')::int + 1) WHERE id = $1`},
+		{sql: `UPDATE t SET tags = array_remove(tags, $2) WHERE id = $1`, idempotent: true},
+		{sql: `UPDATE t SET tags = array_append(tags, $2) WHERE id = $1`},
+		{sql: `UPDATE t SET meta = meta || $2::jsonb WHERE id = $1`},
 	})
+}
+
+func TestAFreshArgumentIsNoRepetition(t *testing.T) {
+	fresh := sqltext.Assumption{Fresh: sqltext.Arg(2)}
+	for _, c := range []repetition{
+		{sql: `INSERT INTO e (event_id, id) VALUES ($1, $2) ON CONFLICT (event_id) DO NOTHING`, idempotent: true},
+		{sql: `INSERT INTO e (event_id, id) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`},
+		{sql: `INSERT INTO e (event_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING`},
+		{sql: `INSERT INTO e (event_id, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, idempotent: true},
+		{sql: `INSERT INTO e (event_id, id) VALUES ($1, $2) ON CONFLICT (event_id) DO UPDATE SET id = EXCLUDED.id`},
+		{sql: `UPDATE e SET token = $2 WHERE id = $1`},
+		{sql: `UPDATE e SET seen_at = $2 WHERE id = $1`, idempotent: true},
+		{sql: `UPDATE e SET n = n + 1, seen_at = $2 WHERE id = $1 AND seen_at < $2`},
+		{sql: `UPDATE e SET n = n + 1, seen_at = $2 WHERE id = $1 AND seen_at IS NULL`, idempotent: true, guarded: true},
+	} {
+		st := sqltext.Parse(c.sql)[0]
+		if ok, why := st.IdempotentIf(fresh); ok != c.idempotent {
+			t.Errorf("%s\n\tIdempotentIf() = %v (%s)", c.sql, ok, why)
+		}
+		if ok := st.StateGuardedIf(fresh); ok != c.guarded {
+			t.Errorf("%s\n\tStateGuardedIf() = %v", c.sql, ok)
+		}
+	}
 }
 
 func TestADeleteRepeatsUnlessItTakesOtherRowsEachTime(t *testing.T) {
@@ -143,6 +175,7 @@ func TestACommonTableExpressionThatMarksGatesTheStatementThatReadsIt(t *testing.
 			INSERT INTO orders (id) SELECT $2 FROM x LEFT JOIN mark ON true`},
 		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING event_id)
 			INSERT INTO orders (n) SELECT count(*) FROM mark`},
+		{sql: `WITH mark AS (something else) UPDATE t SET a = $1 WHERE id = $2`},
 		{sql: `WITH gone AS (DELETE FROM q WHERE id = $1 RETURNING body) INSERT INTO log (body) SELECT body FROM gone`, idempotent: true},
 		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING event_id),
 			booked AS (INSERT INTO bookings (id) SELECT event_id FROM mark RETURNING id) SELECT count(*) FROM booked`, idempotent: true},

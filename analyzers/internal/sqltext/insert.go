@@ -200,10 +200,23 @@ func (p *parser) conflict() {
 		c.Set = p.assignments(p.i, end)
 		p.i = end
 		p.excludeRow(row)
+		if keepsRow(c.Set) {
+			c.Action = Ignore
+		}
 	} else {
 		p.onConflict()
 	}
 	p.markSelf(c.Set, true)
+}
+
+// keepsRow tells MySQL's way of doing nothing: ON DUPLICATE KEY UPDATE id = id.
+func keepsRow(set []Assignment) bool {
+	for _, a := range set {
+		if !a.Value.isColumn(a.Column) {
+			return false
+		}
+	}
+	return len(set) > 0
 }
 
 // onConflict reads what follows ON CONFLICT.

@@ -49,7 +49,7 @@ func singular(w string) string {
 
 // IsDedupName tells whether a table's name (without its schema) says that it remembers which events have been
 // handled: processed_events, inbox, idempotency_keys, consumed_..., received_messages, anything with dedup, with any
-// prefix, suffix and spelling. Outboxes, queues and dead letters do not count. The extra names are the
+// prefix, suffix and spelling. The order counts: events_processed are as often the events themselves. Outboxes, queues and dead letters do not count. The extra names are the
 // configuration's; they count as they are, in any case.
 func IsDedupName(name string, extra ...string) bool {
 	for _, x := range extra {
@@ -61,29 +61,34 @@ func IsDedupName(name string, extra ...string) bool {
 		return false
 	}
 	ws := words(name)
-	done, thing, dedup := false, false, false
+	done, dedup := false, false
 	for i, w := range ws {
-		w = singular(w)
+		w, next := singular(w), ""
+		if i+1 < len(ws) {
+			next = singular(ws[i+1])
+		}
 		switch {
-		case strings.HasSuffix(w, "outbox"), w == "queue", w == "dlq", w == "dead", w == "job", w == "task":
+		case strings.HasSuffix(w, "outbox"), w == "out" && next == "box", w == "queue", w == "dlq", w == "dead", w == "job",
+			w == "task":
 			return false
-		case w == "out" && i+1 < len(ws) && singular(ws[i+1]) == "box":
-			return false
-		case strings.Contains(w, "dedup"), w == "inbox", w == "idempotency", w == "idempotent", w == "idempotence",
-			w == "consumed", strings.HasSuffix(w, "inbox"), isRunTogether(w):
-			dedup = true
-		case w == "in" && i+1 < len(ws) && singular(ws[i+1]) == "box":
-			dedup = true
-		case w == "duplication" && i > 0 && ws[i-1] == "de", w == "dup" && i > 0 && ws[i-1] == "de":
+		case strings.Contains(w, "dedup"), strings.HasSuffix(w, "inbox"), w == "in" && next == "box",
+			w == "de" && (next == "dup" || next == "duplication"), w == "idempotency", w == "idempotent", w == "idempotence",
+			w == "consumed", isRunTogether(w), done && isDelivered(w):
 			dedup = true
 		case w == "processed", w == "received", w == "handled", w == "seen", w == "applied":
 			done = true
-		case w == "event", w == "message", w == "msg", w == "evt", w == "delivery", w == "webhook", w == "command",
-			w == "kafka", w == "id", w == "key", w == "record" && i > 0 && (ws[i-1] == "processed" || ws[i-1] == "consumer"):
-			thing = true
 		}
 	}
-	return dedup || done && thing
+	return dedup
+}
+
+// isDelivered tells words for what a consumer gets.
+func isDelivered(w string) bool {
+	switch w {
+	case "event", "evt", "message", "msg", "delivery", "webhook", "command", "record", "id", "key":
+		return true
+	}
+	return false
 }
 
 // isRunTogether tells names in which nothing separates the words: processedevents.
@@ -105,8 +110,7 @@ func IsEventIDColumn(name string) bool {
 	}
 	last := singular(ws[len(ws)-1])
 	switch last {
-	case "eventid", "messageid", "msgid", "eventuuid", "messageuuid", "dedupid", "dedupkey", "idempotencykey",
-		"fingerprint":
+	case "eventid", "messageid", "msgid", "eventuuid", "messageuuid", "dedupid", "dedupkey", "idempotencykey":
 		return true
 	}
 	if !isIDWord(last) {
@@ -157,7 +161,7 @@ func IsEventIDColumnIn(table Name, column string) bool {
 	}
 	last := singular(ws[len(ws)-1])
 	if len(ws) == 1 {
-		return isIDWord(last)
+		return isIDWord(last) || last == "fingerprint"
 	}
 	switch ws[0] {
 	case "request", "record", "command", "payload", "body", "content", "unique":

@@ -12,7 +12,7 @@ func TestDedupTablesAreToldByTheirNames(t *testing.T) {
 		"processedevents": true, "PROCESSED_EVENTS": true, "processed-events": true, "processed_message": true,
 		"processed_messages": true, "processed_kafka_messages": true, "billing_processed_events": true,
 		"processed_events_2026_05": true, "processed_events_\x00": true, "tbl_processed_message": true,
-		"events_processed": true, "processed_ids": true, "processed_webhooks": true,
+		"processed_ids": true, "processed_webhooks": true,
 		"inbox": true, "inbox_tickets": true, "inbox_parts": true, "message_inbox": true, "kafka_inboxes": true,
 		"idempotency_key": true, "idempotency_keys": true, "IdempotencyKeys": true, "idempotencykeys": true,
 		"idempotent_requests": true, "consumed_map_events": true, "consumed_domain_events": true,
@@ -23,7 +23,7 @@ func TestDedupTablesAreToldByTheirNames(t *testing.T) {
 		"inbox_queue": false, "inbox_dead_letters": false, "orders": false, "events": false, "messages": false,
 		"processed_orders": false, "received_payments": false, "event_log": false, "process": false, "processing": false,
 		"notification": false, "print_queue": false, "": false, "\x00": false, "box": false, "keys": false,
-		"event_keys": false, "unprocessed": false, "job_inbox": false,
+		"event_keys": false, "unprocessed": false, "job_inbox": false, "events_processed": false,
 	} {
 		if got := sqltext.IsDedupName(name); got != want {
 			t.Errorf("IsDedupName(%q) = %v, want %v", name, got, want)
@@ -42,11 +42,11 @@ func TestEventIDColumnsAreToldByTheirNames(t *testing.T) {
 		"event_id": true, "eventId": true, "EventID": true, "eventid": true, "event_uuid": true, "message_id": true,
 		"msg_id": true, "messageId": true, "message_key": true, "idempotency_key": true, "idempotencyKey": true,
 		"dedup_key": true, "dedupe_id": true, "deduplication_id": true, "ce_id": true, "webhook_id": true,
-		"delivery_id": true, "source_event_id": true, "fingerprint": true, "kafka_message_id": true,
+		"delivery_id": true, "source_event_id": true, "kafka_message_id": true,
 
 		"id": false, "key": false, "order_id": false, "user_id": false, "event_type": false, "event_type_id": false,
 		"event": false, "message": false, "processed_at": false, "consumer_group": false, "aggregate_id": false,
-		"event_group_id": false, "correlation_id": false, "": false,
+		"event_group_id": false, "correlation_id": false, "request_fingerprint": false, "": false,
 	} {
 		if got := sqltext.IsEventIDColumn(name); got != want {
 			t.Errorf("IsEventIDColumn(%q) = %v, want %v", name, got, want)
@@ -60,7 +60,7 @@ func TestABareKeyIsTheEventsOnADedupTableOnly(t *testing.T) {
 		want          bool
 	}{
 		{"idempotency_keys", "key", true}, {"inbox", "id", true}, {"processed_events", "hash", true},
-		{"idempotency_keys", "request_id", true}, {"inbox", "aggregate_id", false}, {"orders", "id", false},
+		{"idempotency_keys", "request_id", true}, {"inbox", "aggregate_id", false}, {"processed_message", "fingerprint", true}, {"orders", "id", false},
 		{"orders", "event_id", true}, {"inbox", "consumer", false},
 	} {
 		if got := sqltext.IsEventIDColumnIn(sqltext.Name{Name: c.table}, c.column); got != c.want {

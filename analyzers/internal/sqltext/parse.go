@@ -341,12 +341,17 @@ func (p *parser) isName(i int) bool {
 		return !t.kw.reserved()
 	case tokQuoted, tokHole, tokVerb:
 		return true
+	case tokParam: // bun puts names where a question mark stands
+		return p.src(t) == "?"
 	}
 	return false
 }
 
 // ident gives a name without quotes, its unknown pieces as [Hole].
 func (p *parser) ident(t token) string {
+	if t.kind == tokHole || t.kind == tokParam {
+		return string(rune(Hole))
+	}
 	s := p.src(t)
 	if t.kind == tokQuoted {
 		q := s[:1]
@@ -355,7 +360,7 @@ func (p *parser) ident(t token) string {
 			s = strings.ReplaceAll(s, q+q, q)
 		}
 	}
-	if t.hole || t.kind == tokHole {
+	if t.hole {
 		return knownPieces(s)
 	}
 	return s

@@ -117,6 +117,8 @@ func (l *lexer) question() {
 	switch c := l.peek(1); {
 	case isDigit(c):
 		l.numbered(1)
+	case isNameStart(c) && !l.afterOperand(): // bun: ?TableName
+		l.emit(tokHole, nameEnd(l.text, l.pos+1)).hole = true
 	case c == '|' || c == '&' || c == '?':
 		l.emit(tokOp, l.pos+2)
 	case l.afterOperand() && l.stringFollows():

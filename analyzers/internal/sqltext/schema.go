@@ -214,6 +214,19 @@ func (s *Schema) parent(n Name) Name {
 	return n
 }
 
+// Partitions are the names of the partitions of a table, in lower case and in alphabetical order. Those whose name is
+// only known when the program runs are not among them.
+func (s *Schema) Partitions(n Name) []string {
+	var out []string
+	for child := range s.parents {
+		if up := s.parent(Name{Name: child}); up.Same(n) {
+			out = append(out, child)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Table finds a table by its name; nil when no CREATE TABLE or INSERT with that name has been added.
 func (s *Schema) Table(n Name) *Table {
 	for _, t := range s.tables[strings.ToLower(n.Name)] {

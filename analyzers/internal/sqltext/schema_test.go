@@ -116,6 +116,9 @@ func TestAPartitionIsPartOfItsParent(t *testing.T) {
 	if len(ts) != 1 || ts[0].Name.Name != "consumed_events" {
 		t.Fatalf("tables: %+v", ts)
 	}
+	if got := s.Partitions(ts[0].Name); len(got) != 2 || got[0] != "consumed_events_1" || got[1] != "consumed_events_2" {
+		t.Errorf("partitions: %v", got)
+	}
 	if d := ts[0].Definitions[0]; d.PartitionBy != "range" || len(d.PartitionColumns) != 1 || d.PartitionColumns[0] != "at" {
 		t.Errorf("partitioned by %s %v", d.PartitionBy, d.PartitionColumns)
 	}

@@ -159,7 +159,7 @@ const (
 	NoAction     Action = iota
 	DoNothing           // ON CONFLICT DO NOTHING
 	DoUpdate            // ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE
-	Ignore              // INSERT IGNORE, INSERT OR IGNORE
+	Ignore              // INSERT IGNORE, INSERT OR IGNORE, ON DUPLICATE KEY UPDATE id = id
 	ReplaceRow          // REPLACE, INSERT OR REPLACE
 	UnseenAction        // ON CONFLICT \x00
 )

@@ -167,12 +167,16 @@ func (p *parser) assignments(lo, hi int) []Assignment {
 		case p.isOpen(lo) && p.after(lo) == eq:
 			out = p.rowAssignment(out, lo, eq, hi)
 		default:
-			// "n = $1 %s": the trailing piece may be a further clause.
-			for hi > eq+2 && p.toks[hi-1].kind == tokHole && p.toks[hi-2].kind != tokOp {
-				hi--
+			// "n = $1 %s": the trailing piece may be a further assignment.
+			end := hi
+			for end > eq+2 && p.toks[end-1].kind == tokHole && p.toks[end-2].kind != tokOp {
+				end--
 				p.st.Open = true
 			}
-			out = append(out, p.assigned(p.target(lo, eq), p.expr(eq+1, hi)))
+			out = append(out, p.assigned(p.target(lo, eq), p.expr(eq+1, end)))
+			if end < hi {
+				out = append(out, Assignment{Column: string(rune(Hole)), Value: p.expr(end, hi)})
+			}
 		}
 	})
 	return out

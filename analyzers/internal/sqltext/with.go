@@ -112,7 +112,7 @@ func (s *Statement) readsFrom(name string, depth int) bool {
 		return false
 	}
 	if s.Source != nil {
-		return s.Source.readsFrom(name, depth-1) && s.Source.aggregates() == false
+		return s.Source.readsFrom(name, depth-1) && !s.Source.aggregates()
 	}
 	for _, f := range s.From {
 		switch {

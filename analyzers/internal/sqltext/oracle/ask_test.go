@@ -218,12 +218,17 @@ func pgValue(n *pg.Node) string {
 		return "literal"
 	case n.GetAConst() != nil:
 		return "literal"
-	case n.GetAExpr() != nil && n.GetAExpr().Lexpr == nil && n.GetAExpr().Name[0].GetString_().GetSval() == "+" && n.GetAExpr().Rexpr.GetAConst() != nil:
+	case n.GetAExpr() != nil && n.GetAExpr().Lexpr == nil && n.GetAExpr().Name[0].GetString_().GetSval() == "+" && isNumber(n.GetAExpr().Rexpr):
 		return "literal" // +1
 	case n.GetSetToDefault() != nil:
 		return "default"
 	}
 	return "else"
+}
+
+func isNumber(n *pg.Node) bool {
+	c := n.GetAConst()
+	return c.GetIval() != nil || c.GetFval() != nil
 }
 
 func isBool(n *pg.Node) bool {

@@ -29,6 +29,9 @@ INSERT INTO events_log SETTINGS async_insert=1 VALUES (?, ?);
 INSERT INTO t (a, b) VALUES (sqlc.arg(a), sqlc.narg('b'));
 INSERT INTO t (␀) VALUES (␀);
 INSERT INTO t (a) VALUES ␀;
+INSERT INTO ?TableName (event_id) VALUES (?);
+DELETE FROM ? WHERE ?TablePKs;
+INSERT INTO counters (name, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE name = name;
 INSERT INTO t (a, b;
 INSERT INTO t;
 
