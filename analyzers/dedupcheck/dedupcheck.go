@@ -69,6 +69,9 @@ func word(u *flow.Unguarded) rule.Finding {
 	if at.IsValid() {
 		f.Related = append(f.Related, rule.Related{Posn: at.String(), Message: "the check: " + desc})
 	}
+	for _, s := range u.From {
+		f.Related = append(f.Related, rule.Related{Posn: s.Pos.String(), Message: s.Name + " hands the message on"})
+	}
 	for _, s := range u.Way {
 		f.Related = append(f.Related, rule.Related{Posn: s.Pos.String(), Message: "on the way: the call of " + s.Name})
 	}

@@ -392,7 +392,7 @@ func (p *Program) callsYield(f *Func) bool {
 			case c.Kind == CallStatic && p.yields[c.Fn]:
 				return true
 			case c.Kind == CallInvoke:
-				for _, b := range p.sources("N|" + c.Iface) {
+				for _, b := range p.bound("", c.Iface, "") {
 					if m := p.method(b.Type, c.Fn); m != nil && p.yields[m.Fn] {
 						return true
 					}

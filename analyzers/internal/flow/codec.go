@@ -277,6 +277,7 @@ func (c *coder) unit(u *Unit) {
 			c.str(&m.Fn)
 			c.str(&m.Path)
 			c.flags(&m.Guard)
+			c.str(&m.Sig)
 		})
 	})
 	list(c, &u.Edges, func(e *Edge) {

@@ -219,6 +219,7 @@ type Method struct {
 	Fn    string
 	Path  string
 	Guard bool
+	Sig   string // a hash of its parameters and results
 }
 
 // An Edge says that what is in Src may be in Dst. A slot is a string:

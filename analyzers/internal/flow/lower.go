@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"sort"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -312,9 +313,7 @@ func (l *lowerer) declare(t types.Type) {
 		d.Iface = true
 		for i := range iface.NumMethods() {
 			m := iface.Method(i)
-			if l.guard(m) {
-				d.Methods = append(d.Methods, Method{Name: m.Name(), Guard: true})
-			}
+			d.Methods = append(d.Methods, Method{Name: m.Name(), Guard: l.guard(m), Sig: signature(m)})
 		}
 		if len(d.Methods) == 0 {
 			return
@@ -329,7 +328,7 @@ func (l *lowerer) declare(t types.Type) {
 		if !ok {
 			continue
 		}
-		m := Method{Name: f.Name(), Fn: funcID(f), Guard: l.guard(f)}
+		m := Method{Name: f.Name(), Fn: funcID(f), Guard: l.guard(f), Sig: signature(f)}
 		if idx := sel.Index(); len(idx) > 1 {
 			m.Path = embedPath(n, idx[:len(idx)-1])
 			if sig, ok := f.Type().(*types.Signature); ok && sig.Recv() != nil {
@@ -343,6 +342,23 @@ func (l *lowerer) declare(t types.Type) {
 	if len(d.Methods) > 0 {
 		l.unit.Types = append(l.unit.Types, d)
 	}
+}
+
+// signature tells methods with the same parameters and results.
+func signature(f *types.Func) string {
+	sig, ok := f.Type().(*types.Signature)
+	if !ok {
+		return ""
+	}
+	var b strings.Builder
+	for i := range sig.Params().Len() {
+		b.WriteString(types.TypeString(sig.Params().At(i).Type(), nil) + ",")
+	}
+	b.WriteString(")")
+	for i := range sig.Results().Len() {
+		b.WriteString(types.TypeString(sig.Results().At(i).Type(), nil) + ",")
+	}
+	return strconv.FormatUint(hashString(b.String()), 36)
 }
 
 func embedPath(t types.Type, idx []int) string {

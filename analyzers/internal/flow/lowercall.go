@@ -27,6 +27,13 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		out.Iface = typeName(c.Value.Type())
 		out.Guard = f.guard(c.Method)
 		f.invoked(out, c)
+		if out.Iface != "" {
+			for i, a := range c.Args {
+				if interesting(a.Type()) {
+					f.flowTo("Q|"+out.Iface+"|"+out.Fn+"|"+strconv.Itoa(i), a, f.argPos(c, i))
+				}
+			}
+		}
 		f.keyParams(out, sig, 0)
 		return out
 	}

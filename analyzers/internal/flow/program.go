@@ -2,6 +2,7 @@ package flow
 
 import (
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 // A Program is every function in sight.
 type Program struct {
 	Strict  bool            // naturally idempotent writes count
+	Whole   bool            // every package of the module is in sight
 	Tables  []string        // further dedup tables, from the configuration
 	Entered map[string]bool // functions that a judged root hands its message to
 
@@ -28,6 +30,8 @@ type Program struct {
 	callers map[string]bool
 	lits    map[string][]string
 	tnames  map[string]string
+	uses    map[string][]reach
+	impls   map[string][]binding
 	mws     map[string][]binding
 	inSight map[string]bool     // packages of which functions are known
 	yields  map[string]bool     // functions that poll and hand back what a message carries
@@ -257,6 +261,9 @@ func (p *Program) bound(slot, iface, hint string) []binding {
 			out = append(out, b)
 		}
 	}
+	if len(out) == 0 {
+		return p.implementers(iface)
+	}
 	return out
 }
 
@@ -394,8 +401,129 @@ func (p *Program) shallow(s string, depth int) []binding {
 	return out
 }
 
-// calls are the further slots that feed a parameter: what is handed to a value that holds the function.
-func (p *Program) calls(slot string) []string { return nil }
+// calls are the further slots that feed a parameter: what is handed over where the function is called through an
+// interface or a function value.
+func (p *Program) calls(slot string) []string {
+	if slot == "" || slot[0] != 'P' {
+		return nil
+	}
+	p.indexUses()
+	i := strings.LastIndexByte(slot, '|')
+	fn, n := slot[2:i], slot[i+1:]
+	var out []string
+	for _, u := range p.uses[fn] {
+		k := n
+		if u.method {
+			// The receiver is the first parameter of the method, and no argument of the call.
+			v, err := strconv.Atoi(n)
+			if err != nil || v == 0 {
+				continue
+			}
+			k = strconv.Itoa(v - 1)
+		}
+		if s := u.slot + "|" + k; len(p.edges[s]) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// reach is a way by which a function is called that its callers do not name.
+type reach struct {
+	slot   string
+	method bool
+}
+
+// indexUses finds for each function the interfaces and slots through which it may be called.
+func (p *Program) indexUses() {
+	if p.uses != nil {
+		return
+	}
+	p.uses = make(map[string][]reach)
+	var dsts []string
+	for dst := range p.edges {
+		dsts = append(dsts, dst)
+	}
+	sort.Strings(dsts)
+	for _, dst := range dsts {
+		for _, e := range p.edges[dst] {
+			switch e.Src[0] {
+			case 't':
+				if dst[0] != 'N' {
+					continue
+				}
+				var names []string
+				for name := range p.methods[e.Src[2:]] {
+					names = append(names, name)
+				}
+				sort.Strings(names)
+				for _, name := range names {
+					if m := p.methods[e.Src[2:]][name]; m.Fn != "" {
+						p.uses[m.Fn] = append(p.uses[m.Fn], reach{"Q|" + dst[2:] + "|" + name, true})
+					}
+				}
+			case 'f':
+				p.uses[e.Src[2:]] = append(p.uses[e.Src[2:]], reach{"A|" + dst, false})
+			case 'm':
+				p.uses[e.Src[2:]] = append(p.uses[e.Src[2:]], reach{"A|" + dst, true})
+			}
+		}
+	}
+}
+
+// implementers are the types of the module that have an interface's methods, where nothing in sight binds one: what a
+// container binds by reflection. It answers only where the whole module is seen, and only when there is one.
+func (p *Program) implementers(iface string) []binding {
+	if !p.Whole {
+		return nil
+	}
+	want := p.methods[iface]
+	if len(want) == 0 {
+		return nil
+	}
+	if out, ok := p.impls[iface]; ok {
+		return out
+	}
+	var out []binding
+	var names []string
+	for t := range p.methods {
+		names = append(names, t)
+	}
+	sort.Strings(names)
+	for _, t := range names {
+		if t == iface || mockName(t) {
+			continue
+		}
+		ok := true
+		for name, m := range want {
+			if have := p.methods[t][name]; have == nil || have.Sig != m.Sig || p.fn(have.Fn) == nil {
+				ok = false
+				break
+			}
+		}
+		if ok {
+			out = append(out, binding{Type: t, Edge: &Edge{}})
+		}
+	}
+	if len(out) != 1 {
+		out = nil
+	}
+	if p.impls == nil {
+		p.impls = make(map[string][]binding)
+	}
+	p.impls[iface] = out
+	return out
+}
+
+func mockName(typ string) bool {
+	for _, w := range know.Words(typ[strings.LastIndexByte(typ, '/')+1:]) {
+		switch w {
+		case "mock", "mocks", "fake", "fakes", "stub", "noop", "dummy", "test", "testing", "inmemory", "memory", "mem":
+			return true
+		}
+	}
+	return false
+}
 
 // tableOf is the table of an ORM's model type.
 func (p *Program) tableOf(typ string) string {

@@ -37,7 +37,8 @@ type Unguarded struct {
 	Reason  Reason
 	Check   *site // the check that does not help, nil for none
 	Way     []Step
-	Binding *Edge // the binding of this package through which it is reached
+	From    []Step // the functions that handed the message on to the handler
+	Binding *Edge  // the binding of this package through which it is reached
 	Cond    bool
 }
 
@@ -304,6 +305,12 @@ func (p *Program) attribute(r Root, h *Hit) *Unguarded {
 	}
 	if c.fn.Literal && strings.HasPrefix(c.fn.Name, "func literal in ") {
 		u.Handler = c.fn.Name
+	}
+	for i := 0; i < cand; i++ {
+		if frames[i+1].in == nil {
+			continue
+		}
+		u.From = append(u.From, Step{Pos: frames[i+1].in.Pos, Name: frames[i].fn.Name})
 	}
 	for i := cand + 1; i < len(frames); i++ {
 		if frames[i].in != nil {

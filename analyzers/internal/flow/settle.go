@@ -60,5 +60,6 @@ func Join(payloads []string) (*Whole, error) {
 		w.Directives = append(w.Directives, ix.Directives...)
 	}
 	w.Prog = NewProgram(units, w.Pkgs)
+	w.Prog.Whole = true
 	return w, nil
 }

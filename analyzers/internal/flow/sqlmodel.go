@@ -390,12 +390,34 @@ func (c *sqlCall) mark(tx *Tx) *site {
 		if c.keyMadeNow(part) {
 			continue
 		}
-		if !dedup && named && !skips && !absent && outboxTable(table) {
+		if !dedup && named && !skips && !absent && (outboxTable(table) || c.freshID(part)) {
 			continue
 		}
 		return &site{Pos: c.at(), Desc: "INSERT INTO " + showTable(table), Store: "sql", Table: table, Tx: tx}
 	}
 	return nil
+}
+
+// freshID reports whether a plain INSERT has an id of its own that is made on this very delivery: then the id is the
+// row's key, and the event's id is only a column.
+func (c *sqlCall) freshID(part *sqltext.Statement) bool {
+	if len(part.Rows) == 0 {
+		return false
+	}
+	for i, col := range part.Columns {
+		if !strings.EqualFold(col, "id") || i >= len(part.Rows[0]) {
+			continue
+		}
+		if part.Rows[0][i].Random() {
+			return true
+		}
+		for _, p := range part.Rows[0][i].Params {
+			if v := c.bind(p); v != nil && c.madeNow(v) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func outboxTable(t string) bool { return strings.Contains(strings.ToLower(t), "outbox") }
