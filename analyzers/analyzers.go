@@ -16,6 +16,7 @@ import (
 	"github.com/idemlint/idemlint/analyzers/internal/directive"
 	"github.com/idemlint/idemlint/analyzers/internal/flow"
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
+	"github.com/idemlint/idemlint/analyzers/moneykey"
 	"github.com/idemlint/idemlint/analyzers/offsetkey"
 	"github.com/idemlint/idemlint/analyzers/payloadid"
 	"github.com/idemlint/idemlint/analyzers/uuidv7"
@@ -26,7 +27,7 @@ type Finding = rule.Finding
 
 // All returns the analyzers of the rules, and the one that looks after directives.
 func All() []*analysis.Analyzer {
-	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, uuidv7.Analyzer, payloadid.Analyzer, dedupsql.Analyzer,
+	rules := []*analysis.Analyzer{dedupcheck.Analyzer, offsetkey.Analyzer, moneykey.Analyzer, uuidv7.Analyzer, payloadid.Analyzer, dedupsql.Analyzer,
 		deduptx.Analyzer, ackorder.Analyzer}
 	return append(rules, directive.New(rules))
 }
@@ -53,6 +54,7 @@ func Settle(payloads []string, m Module) ([]Finding, error) {
 	var all []Finding
 	all = append(all, dedupcheck.Find(w.Prog, vs)...)
 	all = append(all, offsetkey.Find(w.Prog, vs)...)
+	all = append(all, moneykey.Find(w.Prog, w.Prog.Money(w.Pkgs))...)
 	all = append(all, uuidv7.Find(w.Prog, w.Prog.Random(w.Pkgs))...)
 	all = append(all, deduptx.Find(w.Prog, vs)...)
 	all = append(all, ackorder.Find(w.Prog, vs)...)

@@ -69,6 +69,7 @@ func (w *walker) yielded(ins *Instr, vals, args []*Value) {
 	for _, v := range vals {
 		if v != nil && v.Msg {
 			w.took()
+			w.st.money.forget()
 		}
 	}
 	if w.fr.msgPos.IsValid() {
@@ -111,6 +112,9 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
 			return w.model(ins, row, args)
 		}
+		if out, ok := w.sdk(ins, args); ok {
+			return out
+		}
 		if know.Payment(c.Pkg) && know.Mutates(c.Name) {
 			w.effect(ins, EffHTTP, "payment by "+baseName(c.Pkg)+"."+c.Name, nil)
 			return w.quiet(ins)
@@ -132,6 +136,9 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 	case CallInvoke:
 		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
 			return w.model(ins, row, append([]*Value{fun}, args...))
+		}
+		if out, ok := w.sdk(ins, append([]*Value{fun}, args...)); ok {
+			return out
 		}
 		if know.Sends(c.Pkg, c.Name) && !w.in.prog.inSight[c.Pkg] && !w.wrapped(fun, c) {
 			w.effect(ins, EffMail, c.Recv+dot(c.Recv)+c.Name, nil)
@@ -361,6 +368,9 @@ func (w *walker) wholeEvent(v *Value) bool {
 
 // dynamic calls a function value.
 func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
+	if out, ok := w.moneyValue(ins, fun, args); ok {
+		return out
+	}
 	if out, ok := w.callValue(ins, fun, args, nil); ok {
 		return out
 	}
@@ -526,6 +536,9 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		for _, a := range args {
 			t = t.join(w.deep(a))
 		}
+		if v := w.appended(args); v != nil {
+			return ok(v)
+		}
 		out := &Value{K: VNotNil, T: t, Slot: args[0].Slot}
 		out.Msg, out.Batch = args[0].Msg, args[0].Msg
 		if len(args) > 1 && args[1].Msg {
@@ -641,6 +654,7 @@ func (w *walker) library(ins *Instr, args []*Value) []exit {
 			vals[i] = top
 		}
 	}
+	w.derive(c, args, vals)
 	return []exit{{vals, st}}
 }
 
@@ -662,6 +676,9 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 	c := ins.Call
 	if pol := know.GuardName(shortName(typ), name); pol != know.NoGuard && w.guardShape(c, args) {
 		return w.namedGuard(ins, id, pol, args)
+	}
+	if out, ok := w.namedMoney(ins, typ, name, args); ok {
+		return out
 	}
 	if id != "" {
 		w.in.open[id] = true
@@ -702,6 +719,7 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 			vals[i].Slot = ""
 		}
 	}
+	w.derive(c, args, vals)
 	return []exit{{vals, w.st}}
 }
 

@@ -195,6 +195,7 @@ func (w *walker) encode(ins *Instr, full []*Value, v *Value) []exit {
 		if len(out[i].vals) > 0 {
 			c := *out[i].vals[0]
 			c.enc = typ
+			c.from = v
 			out[i].vals[0] = &c
 		}
 	}

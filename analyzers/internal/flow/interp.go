@@ -59,6 +59,7 @@ type interp struct {
 	watching
 	asked map[string]bool // checks of whose outcome more than the error is looked at
 	onSQL func(ran)       // a statement is executed
+	money *moneyRun       // set when money calls are looked for
 }
 
 type objKey struct {
@@ -223,6 +224,9 @@ func (w *walker) walk() {
 	for w.idx < len(b.Instrs) {
 		ins := &b.Instrs[w.idx]
 		w.idx++
+		if w.in.money != nil && !w.in.money.watched(w, ins) {
+			return
+		}
 		if w.in.steps++; w.in.steps > w.in.limit {
 			w.in.gaveUp = true
 			return
@@ -482,6 +486,7 @@ func (w *walker) assume(n int32, truth bool, depth int) {
 				nv := *c
 				nv.T = old.T
 				w.refine(x, &nv)
+				w.emptied(old, c)
 			}
 		case VErr:
 			if eq && old.K == VTop {
@@ -615,6 +620,7 @@ func (w *walker) simple(ins *Instr) {
 		w.selects(ins)
 	case OpRange:
 		v := w.val(ins.A)
+		w.rewind(v)
 		w.set(ins.Dst, v)
 	case OpNext:
 		w.next1(ins)
@@ -714,7 +720,11 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	if ins.T != nil && ins.T.Kind == KStruct {
 		return &Value{K: VRef, O: o, Path: addr.Path, T: w.deep(&Value{K: VRef, O: o, Path: addr.Path}), Msg: ins.T.Msg && o.Taint.has(FromMessage)}
 	}
+	if v := w.anyOf(addr); v != nil {
+		return v
+	}
 	v := w.initial(o, addr, ins)
+	w.symbol(v, o, addr)
 	if o.Tx != nil && v.K == VTop {
 		w.in.objOf(v, nil).Tx = o.Tx
 	}
@@ -964,7 +974,11 @@ func (w *walker) next1(ins *Instr) {
 			elem = v
 		}
 	}
-	w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{top, taintVal(t), elem}})
+	key := taintVal(t)
+	if w.in.money != nil && base.O != nil && base.O.Local {
+		key.from = base
+	}
+	w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{w.round(base), key, elem}})
 }
 
 // maxDeep bounds how many values are looked at to tell where one comes from.
@@ -1014,6 +1028,10 @@ func (w *walker) makeIface(ins *Instr) {
 	v := w.val(ins.A)
 	c := *v
 	c.Dyn = ins.S
+	c.box = 0
+	if ins.S == "" && ins.T != nil {
+		c.box = ins.T.Kind + 1
+	}
 	if ins.T != nil && ins.T.Ptr && c.K == VTop {
 		c.O = w.in.objOf(v, nil)
 	}
@@ -1026,6 +1044,9 @@ func (w *walker) assert(ins *Instr) {
 	out := v
 	if v.Dyn != "" && ins.T != nil && ins.T.Name != "" && ins.T.Kind != KInterface {
 		ok = boolVal(v.Dyn == ins.T.Name)
+	}
+	if v.Dyn == "" && v.box > 1 && ins.T != nil && ins.T.Kind != KInterface {
+		ok = boolVal(v.box == ins.T.Kind+1 && ins.T.Name == "")
 	}
 	if v.K == VTop && ins.T != nil && ins.T.Msg && v.T.has(FromMessage) {
 		c := *v
@@ -1089,11 +1110,12 @@ func (w *walker) binary(ins *Instr) *Value {
 			return w.counted(x.I+y.I, t)
 		}
 		if x.K == VStr || y.K == VStr {
-			return strVal(text(x)+text(y), t)
+			return w.concat(x, y, t)
 		}
 		if ins.T != nil && ins.T.Kind == KString {
-			return strVal(text(x)+text(y), t)
+			return w.concat(x, y, t)
 		}
+		t = w.counts(ins, t)
 	}
 	return taintVal(t)
 }

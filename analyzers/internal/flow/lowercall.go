@@ -154,7 +154,7 @@ func shape(m *types.Func) (know.Sym, bool) {
 
 func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 	for i := range sig.Params().Len() {
-		if name := sig.Params().At(i).Name(); know.DedupKey(name) {
+		if name := sig.Params().At(i).Name(); know.DedupKey(name) || know.Payment(out.Pkg) && know.KeyField(name) {
 			out.KeyParams = append(out.KeyParams, KeyParam{Index: i + skip, Name: name})
 		}
 	}

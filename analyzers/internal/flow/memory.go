@@ -96,6 +96,9 @@ func (w *walker) mapUpdate(ins *Instr) {
 		}
 		w.in.objOf(m, nil)
 	}
+	if k.from != nil {
+		w.copyCells(k.from, m.O, w.pathAt(m))
+	}
 	w.st.set(cell{m.O.id, join(w.pathAt(m), mapKey(k))}, v)
 }
 
@@ -113,6 +116,7 @@ func (w *walker) recv(ins *Instr) {
 		v.O = w.in.object(w.fr, ins, 8, nil)
 		v.O.Taint = Taint{Bits: FromMessage}
 		w.took()
+		w.st.money.forget()
 		if !w.fr.msgPos.IsValid() {
 			w.fr.msgPos = ins.Pos
 		}

@@ -25,35 +25,10 @@ func (w *walker) model2(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount:
 		return w.mongo(ins, row, recv, args)
 
-	case know.HTTPNew:
-		o := w.in.object(w.fr, ins, 5, nil)
-		w.st.clear(o, "")
-		o.Name = "http.Request"
-		w.st.set(cell{o.id, "{method}"}, at(args, row.Arg))
-		w.st.set(cell{o.id, "{url}"}, at(args, row.Arg2))
-		return one(fit(c, &Value{K: VRef, O: o}, nilVal)...)
-	case know.HTTPHeader:
-		name, val := at(args, row.Arg), at(args, row.Arg2)
-		w.in.sink(Sink{Kind: SinkHeader, Name: name.S, Pos: c.At, Known: name.S}, val, w)
-		if len(c.Res) > 0 {
-			return one(recv)
-		}
-		return one()
-	case know.HTTPSend:
-		return w.httpSend(ins, at(args, row.Arg))
-	case know.HTTPPost, know.RestSend:
-		w.effect(ins, EffHTTP, "HTTP "+strings.ToUpper(c.Name)+" "+shown(at(args, row.Arg)), nil)
-		return w.quiet(ins)
+	case know.HTTPNew, know.HTTPHeader, know.HTTPSend, know.HTTPPost, know.RestSend, know.RestStep, know.GRPCInvoke:
+		return w.remote(ins, row, full, recv, args)
 	case know.HTTPGet:
 		return w.library(ins, full)
-	case know.RestStep:
-		if recv != nil {
-			return one(recv)
-		}
-		return w.library(ins, full)
-	case know.GRPCInvoke:
-		w.grpc(ins, at(args, row.Arg))
-		return w.quiet(ins)
 	case know.Mail:
 		w.effect(ins, EffMail, "mail by "+c.Recv+dot(c.Recv)+c.Name, nil)
 		return w.quiet(ins)
@@ -72,6 +47,9 @@ func (w *walker) model2(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 	case know.V4, know.V7, know.NameID, know.IDText, know.FreshValue, know.EventIDSink, know.HeaderRead, know.HeaderWrite, know.HeadersOf, know.NewMessage:
 		return w.ids(ins, row, full, recv, args)
 	}
+	if row.Kind >= know.FirstRemote {
+		return w.remote(ins, row, full, recv, args)
+	}
 	return w.values(ins, row, full, recv, args)
 }
 
@@ -88,28 +66,6 @@ func shown(v *Value) string {
 		return ""
 	}
 	return strings.ReplaceAll(v.S, string(rune(sqltext.Hole)), "…")
-}
-
-func (w *walker) httpSend(ins *Instr, req *Value) []exit {
-	method, url := "", ""
-	if req.O != nil {
-		if m := w.st.get(cell{req.O.id, "{method}"}); m != nil && m.K == VStr {
-			method = m.S
-		}
-		if m := w.find(req.O, join(w.pathAt(req), "Method"), nil, 0); m != nil && m.K == VStr {
-			method = m.S
-		}
-		if u := w.st.get(cell{req.O.id, "{url}"}); u != nil {
-			url = shown(u)
-		}
-	}
-	switch method {
-	case "GET", "HEAD", "OPTIONS", "":
-		// A request made elsewhere, by a method that is not seen, is not taken for a change.
-	default:
-		w.effect(ins, EffHTTP, "HTTP "+method+" "+url, nil)
-	}
-	return w.quiet(ins)
 }
 
 // generated recognises the method of a generated gRPC client: it calls Invoke on a connection.
@@ -147,7 +103,7 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		for _, a := range args {
 			t = t.join(w.deep(a))
 		}
-		return one(fit(c, &Value{K: VNotNil, T: t}, nilVal)...)
+		return one(fit(c, &Value{K: VNotNil, T: t, sym: w.symOfCall(c, args)}, nilVal)...)
 	case know.IDText:
 		v := recv
 		if row.Arg >= 0 {
@@ -211,7 +167,7 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 	case know.IsDuplicate:
 		return one(w.isUnique(at(args, row.Arg)))
 	case know.Sprintf:
-		return one(w.sprintf(at(args, row.Arg), w.variadic(args, row.Arg2)))
+		return one(w.formatted(at(args, row.Arg), w.variadic(args, row.Arg2)))
 	case know.Sprint:
 		var t Taint
 		for _, a := range args {
@@ -234,11 +190,14 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 			if into.O != nil && t.has(FromPayload) {
 				into.O.Decoded = true
 			}
+			if t.has(FromPayload) {
+				w.st.money.forget()
+			}
 		}
 		return w.quiet(ins)
 	case know.DecodeRet:
 		t := w.deep(at(args, row.Arg))
-		return one(fit(c, &Value{K: VNotNil, T: t}, nilVal)...)
+		return one(fit(c, &Value{K: VNotNil, T: t, from: at(args, row.Arg)}, nilVal)...)
 	case know.Encode:
 		return w.encode(ins, full, at(args, row.Arg))
 	case know.PutBytes:

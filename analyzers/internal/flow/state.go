@@ -38,6 +38,7 @@ type state struct {
 	defs    []deferred
 	checked *site // the last check that was asked
 	notes
+	money moneyState
 }
 
 type pending struct {
@@ -158,7 +159,7 @@ func (s *state) paths(o *Object, path string) []string {
 
 // key tells apart the states that could behave differently from here on.
 func (s *state) key() uint64 {
-	h := s.heap.hash ^ s.thash
+	h := s.heap.hash ^ s.thash ^ s.money.hash
 	for _, p := range s.pend {
 		h ^= mix(uint64(p.tx.id)*7919 + hashString(p.hit.Pos.File) + uint64(p.hit.Pos.Line)<<8 + uint64(p.hit.Pos.Col))
 	}

@@ -46,6 +46,8 @@ const (
 	FromUnseen                   // the answer of a callee that cannot be seen
 	FromMemory                   // read from memory that outlives the call
 	FromRow                      // read from a row of the database
+	FromCounter                  // counts a loop's rounds
+	FromAttempt                  // counts attempts, by its name
 )
 
 // A Src is one place where an origin entered.
@@ -136,14 +138,18 @@ type Value struct {
 	Row   *rowVal
 	Ref   Pos // where a function value was handed over
 	Iface string
-	Site  *site  // the statement whose outcome this is
-	Prod  bool   // a produced message's report
-	fa    *Instr // the field whose address this is
-	raw   bool   // a message's value as it came
-	enc   string // of encoded bytes: the type that was encoded
-	expr  string // the text of a builder's expression
-	gen   int    // of a message: its number, see order.go
-	bad   bool   // the outcome of an effect that failed in this world
+	Site  *site    // the statement whose outcome this is
+	Prod  bool     // a produced message's report
+	fa    *Instr   // the field whose address this is
+	raw   bool     // a message's value as it came
+	enc   string   // of encoded bytes: the type that was encoded
+	expr  string   // the text of a builder's expression
+	gen   int      // of a message: its number, see order.go
+	bad   bool     // the outcome of an effect that failed in this world
+	sym   string   // what it is made of: values with the same sym are the same, see symOf
+	base  string   // the slot of what a text begins with, when that is not known
+	from  *Value   // what it was encoded from, or the map whose key it is
+	box   TypeKind // one more than the kind of an unnamed type inside an interface
 }
 
 // rowVal is what a query gave.

@@ -152,7 +152,7 @@ type Sym struct{ Pkg, Recv, Name string }
 
 var index = func() map[Sym]*Row {
 	m := make(map[Sym]*Row)
-	for _, table := range [][]Row{kafkaRows, sqlRows, gormRows, builderRows, redisRows, mongoRows, outsideRows, idRows, valueRows} {
+	for _, table := range [][]Row{kafkaRows, sqlRows, gormRows, builderRows, redisRows, mongoRows, outsideRows, remoteRows, idRows, valueRows} {
 		for i := range table {
 			r := &table[i]
 			start := 0

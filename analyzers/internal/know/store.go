@@ -79,35 +79,9 @@ var mongoRows = []Row{
 	{mongo, "Client", "UseSession|UseSessionWithOptions", CallFunc, -1, -1},
 }
 
-const (
-	resty    = "github.com/go-resty/resty"
-	reqlib   = "github.com/imroc/req"
-	fasthttp = "github.com/valyala/fasthttp"
-	esapi    = "github.com/elastic/go-elasticsearch"
-)
+const esapi = "github.com/elastic/go-elasticsearch"
 
 var outsideRows = []Row{
-	{"net/http", "", "NewRequest", HTTPNew, 0, 1},
-	{"net/http", "", "NewRequestWithContext", HTTPNew, 1, 2},
-	{"net/http", "Client", "Do", HTTPSend, 0, -1},
-	{"net/http", "RoundTripper", "RoundTrip", HTTPSend, 0, -1},
-	{"net/http", "Transport", "RoundTrip", HTTPSend, 0, -1},
-	{"net/http", "*", "Post|PostForm", HTTPPost, 0, -1},
-	{"net/http", "*", "Get|Head", HTTPGet, 0, -1},
-	{"net/http", "Header", "Set|Add", HTTPHeader, 0, 1},
-	{resty, "Request", "Post|Put|Patch|Delete|Send|Execute", RestSend, 0, -1},
-	{resty, "Request", "Get|Head|Options", HTTPGet, 0, -1},
-	{resty, "Request", "SetHeader|SetHeaderVerbatim", HTTPHeader, 0, 1},
-	{resty, "Request", "SetHeaders|SetBody|SetContext|SetResult|SetError|SetQueryParam|SetQueryParams|SetPathParam|SetPathParams|SetFormData|SetAuthToken|SetBasicAuth", RestStep, -1, -1},
-	{resty, "Client", "R|NewRequest", RestStep, -1, -1},
-	{reqlib, "Request", "Post|Put|Patch|Delete|Send|MustPost|MustPut", RestSend, 0, -1},
-	{reqlib, "Request", "Get|Head|MustGet", HTTPGet, 0, -1},
-	{reqlib, "Request", "SetHeader", HTTPHeader, 0, 1},
-	{reqlib, "*", "SetHeaders|SetBody|SetContext|SetBodyJsonMarshal|R|NewRequest|SetSuccessResult|SetErrorResult", RestStep, -1, -1},
-	{fasthttp, "*", "Do|DoTimeout|DoDeadline|DoRedirects", HTTPSend, 0, -1},
-	{fasthttp, "RequestHeader", "Set|SetBytesKV|Add", HTTPHeader, 0, 1},
-	{"google.golang.org/grpc", "*", "Invoke", GRPCInvoke, 1, 2},
-	{"google.golang.org/grpc", "*", "NewStream", Silent, -1, -1},
 	{"net/smtp", "", "SendMail", Mail, -1, -1},
 	{"gopkg.in/gomail", "*", "DialAndSend|Send", Mail, -1, -1},
 	{"github.com/go-gomail/gomail", "*", "DialAndSend|Send", Mail, -1, -1},

@@ -1,0 +1,54 @@
+// Package splits pays the shares of a sale out, all with the key of the sale.
+package splits
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/segmentio/kafka-go"
+	"github.com/stripe/stripe-go/v82"
+	"github.com/stripe/stripe-go/v82/client"
+
+	"example.com/fixtures/r4/inbox"
+)
+
+// SaleClosed is the event.
+type SaleClosed struct {
+	EventID string  `json:"event_id"`
+	Shares  []Share `json:"shares"`
+}
+
+// Key is the event's id.
+func (e SaleClosed) Key() string { return e.EventID }
+
+// Share is one seller's part.
+type Share struct {
+	Account string `json:"account"`
+	Cents   int64  `json:"cents"`
+}
+
+// Service pays out.
+type Service struct {
+	reader *kafka.Reader
+	pool   *pgxpool.Pool
+	stripe *client.API
+}
+
+// Run listens.
+func (s *Service) Run(ctx context.Context) error {
+	return inbox.Listen(ctx, s.reader, s.pool, s.onSaleClosed)
+}
+
+func (s *Service) onSaleClosed(ctx context.Context, evt SaleClosed) error {
+	for _, share := range evt.Shares {
+		params := &stripe.TransferParams{
+			Params:      stripe.Params{Context: ctx, IdempotencyKey: stripe.String("sale-" + evt.EventID)},
+			Amount:      stripe.Int64(share.Cents),
+			Destination: stripe.String(share.Account),
+		}
+		if _, err := s.stripe.Transfers.New(params); err != nil { // want R-KFK-IDEM-4
+			return err
+		}
+	}
+	return nil
+}
