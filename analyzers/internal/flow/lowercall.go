@@ -3,6 +3,7 @@ package flow
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -290,13 +291,34 @@ func (f *funcLowerer) local(v ssa.Value) string {
 }
 
 // slots names everything v can be: leaves and slots.
-func (f *funcLowerer) slots(v ssa.Value) []string { return f.slotsDepth(v, 0) }
-
-func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
-	if depth > 12 {
-		return nil
+func (f *funcLowerer) slots(v ssa.Value) []string {
+	if s, ok := f.slotOf[v]; ok {
+		return s // also nil while it is being found out: a value that goes round a loop adds nothing
 	}
-	next := func(x ssa.Value) []string { return f.slotsDepth(x, depth+1) }
+	if f.slotOf == nil {
+		f.slotOf = make(map[ssa.Value][]string)
+	}
+	f.slotOf[v] = nil
+	out := slices.Clone(f.findSlots(v))
+	slices.Sort(out)
+	out = slices.Compact(out)
+	out = slices.DeleteFunc(out, func(s string) bool { return len(s) > maxSlot })
+	if len(out) > maxSlots {
+		out = out[:maxSlots]
+	}
+	f.slotOf[v] = out
+	return out
+}
+
+// The bounds of what a value can be: how many things, and how long the name of one is, which grows with calls of
+// calls.
+const (
+	maxSlots = 64
+	maxSlot  = 600
+)
+
+func (f *funcLowerer) findSlots(v ssa.Value) []string {
+	next := f.slots
 	switch v := v.(type) {
 	case *ssa.Function:
 		return []string{"f|" + f.funcRef(v)}
@@ -318,7 +340,7 @@ func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
 	case *ssa.MakeInterface:
 		if interesting(v.X.Type()) {
 			if s := next(v.X); len(s) > 0 {
-				return append(s, "t|"+typeName(v.X.Type()))
+				return append(slices.Clone(s), "t|"+typeName(v.X.Type()))
 			}
 		}
 		if n := typeName(v.X.Type()); n != "" {
@@ -347,7 +369,7 @@ func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
 	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice, *ssa.MakeChan:
 		return []string{f.local(v)}
 	case *ssa.Lookup:
-		return next(v.X)
+		return slices.Clone(next(v.X))
 	case *ssa.Index:
 		return next(v.X)
 	case *ssa.IndexAddr:
@@ -368,7 +390,7 @@ func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
 		return next(v.Iter)
 	case *ssa.Extract:
 		if c, ok := v.Tuple.(*ssa.Call); ok {
-			return f.resultSlots(c, v.Index, depth+1)
+			return f.resultSlots(c, v.Index)
 		}
 		return next(v.Tuple)
 	case *ssa.Phi:
@@ -378,18 +400,18 @@ func (f *funcLowerer) slotsDepth(v ssa.Value, depth int) []string {
 		}
 		return out
 	case *ssa.Call:
-		return f.resultSlots(v, 0, depth+1)
+		return f.resultSlots(v, 0)
 	}
 	return nil
 }
 
-func (f *funcLowerer) resultSlots(c *ssa.Call, i, depth int) []string {
+func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
 	com := c.Common()
 	if b, ok := com.Value.(*ssa.Builtin); ok {
 		if b.Name() == "append" {
 			var out []string
 			for _, a := range com.Args {
-				out = append(out, f.slotsDepth(a, depth)...)
+				out = append(out, f.slots(a)...)
 			}
 			return out
 		}
@@ -404,13 +426,13 @@ func (f *funcLowerer) resultSlots(c *ssa.Call, i, depth int) []string {
 	}
 	if com.IsInvoke() {
 		var out []string
-		for _, s := range f.slotsDepth(com.Value, depth) {
+		for _, s := range f.slots(com.Value) {
 			out = append(out, "I|"+s+"|"+com.Method.Name()+"|"+n)
 		}
 		return out
 	}
 	var out []string
-	for _, s := range f.slotsDepth(com.Value, depth) {
+	for _, s := range f.slots(com.Value) {
 		out = append(out, "C|"+s+"|"+n)
 	}
 	return out

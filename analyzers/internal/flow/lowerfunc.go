@@ -21,6 +21,7 @@ type funcLowerer struct {
 	num    map[ssa.Value]int32
 	consts map[Const]int32
 	named  map[nameKey]bool
+	slotOf map[ssa.Value][]string
 }
 
 type nameKey struct {
