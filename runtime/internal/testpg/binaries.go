@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 )
@@ -16,8 +17,9 @@ import (
 // oldest is the first major version the runtime supports.
 const oldest = 13
 
-// findBinaries answers the directory of initdb, pg_ctl and postgres: the one PG_BIN names, the one of the newest supported
-// installation, or one below dir with downloaded binaries.
+// findBinaries answers the directory of initdb, pg_ctl and postgres: the one PG_BIN names, one below dir with the
+// major version that PG_EMBEDDED asks to download, the one of the newest supported installation, or one below dir
+// with downloaded binaries.
 func findBinaries(dir string) (string, error) {
 	if named := os.Getenv("PG_BIN"); named != "" {
 		if !usable(named) {
@@ -25,12 +27,33 @@ func findBinaries(dir string) (string, error) {
 		}
 		return named, nil
 	}
+	if major := os.Getenv("PG_EMBEDDED"); major != "" {
+		version, known := embedded(major)
+		if !known {
+			return "", fmt.Errorf("PG_EMBEDDED=%s is no supported major version", major)
+		}
+		return downloadBinaries(dir, version)
+	}
 	for _, installed := range installations() {
 		if usable(installed) {
 			return installed, nil
 		}
 	}
-	return downloadBinaries(dir)
+	return downloadBinaries(dir, embeddedpostgres.V17)
+}
+
+// embedded answers the build that embedded-postgres has of a supported major version.
+func embedded(major string) (embeddedpostgres.PostgresVersion, bool) {
+	for _, version := range []embeddedpostgres.PostgresVersion{
+		"13.22.0", // the library's own constant names a build that is not everywhere
+		embeddedpostgres.V14, embeddedpostgres.V15,
+		embeddedpostgres.V16, embeddedpostgres.V17, embeddedpostgres.V18,
+	} {
+		if strings.HasPrefix(string(version), major+".") {
+			return version, true
+		}
+	}
+	return "", false
 }
 
 // installations lists where PostgreSQL may be: the path first, then the places of Debian, Red Hat and Homebrew,
@@ -83,14 +106,14 @@ func usable(bin string) bool {
 
 // downloadBinaries lets embedded-postgres fetch its build into dir. The library starts a server of its own on the
 // way, which root may not run: what counts is whether the programs are there afterwards.
-func downloadBinaries(dir string) (string, error) {
+func downloadBinaries(dir string, version embeddedpostgres.PostgresVersion) (string, error) {
 	port, err := freePort()
 	if err != nil {
 		return "", err
 	}
 	home := filepath.Join(dir, "postgres")
 	fetched := embeddedpostgres.NewDatabase(embeddedpostgres.DefaultConfig().
-		Version(embeddedpostgres.V17).
+		Version(version).
 		Port(uint32(port)).
 		RuntimePath(filepath.Join(dir, "fetch")).
 		BinariesPath(home).
