@@ -83,7 +83,11 @@ func newAssignment(c *Consumer, p partition) *assignment {
 // start runs the lanes.
 func (a *assignment) start() {
 	for _, l := range a.queues {
-		a.lanes.Go(l.run)
+		a.consumer.lanes.Add(1)
+		a.lanes.Go(func() {
+			defer a.consumer.lanes.Done()
+			l.run()
+		})
 	}
 }
 

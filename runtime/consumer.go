@@ -136,6 +136,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return errors.New("running consumer: no handler is registered")
 	}
 	if err := c.prepare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // asked to end before it began
+		}
 		return fmt.Errorf("running consumer: %w", err)
 	}
 	defer c.admin.Close()

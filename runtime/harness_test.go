@@ -27,7 +27,7 @@ import (
 
 // patience bounds every wait for a condition. It is far beyond what a slow
 // machine needs: reaching it is a failure.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // order is the payload of the tests' events.
 type order struct {
@@ -80,6 +80,18 @@ func newWorldOn(tb testing.TB, db *testpg.Database, kafka *testkafka.Cluster, pa
 	w.send = kafka.Client(tb, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	w.admin = kadm.NewClient(kafka.Client(tb))
 	return w
+}
+
+// prepareTable makes the partitions that a consumer would make first.
+func (w *world) prepareTable() {
+	w.Helper()
+	m, err := runtime.NewMaintainer(w.pool, runtime.MaintainerConfig{Group: w.group, Logger: logger()})
+	if err == nil {
+		err = m.Prepare(context.Background())
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
 }
 
 func (w *world) exec(sql string, args ...any) {

@@ -37,3 +37,19 @@ func (c *Consumer) Stats() Stats {
 		Retries: s.retries.Load(), Isolations: s.isolations.Load(), OffsetCommits: s.offsetCommits.Load(),
 	}
 }
+
+// Paused returns the partitions that are not fetched now because they are
+// stopped, wait before another attempt, or have too much buffered, by topic.
+func (c *Consumer) Paused() map[string][]int32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	paused := make(map[string][]int32)
+	for p, a := range c.assignments {
+		a.mu.Lock()
+		if a.paused {
+			paused[p.topic] = append(paused[p.topic], p.id)
+		}
+		a.mu.Unlock()
+	}
+	return paused
+}
