@@ -62,6 +62,7 @@ func (a *assignment) transact(work func(context.Context, *batchTx) error) error 
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(a.ctx, c.cfg.BatchTimeout)
 	defer cancel()
+	defer cutOff(ctx, conn.Conn())()
 	err = a.transactOn(ctx, conn.Conn(), work)
 	if err == nil {
 		return nil
@@ -70,6 +71,22 @@ func (a *assignment) transact(work func(context.Context, *batchTx) error) error 
 		err = &databaseError{doing: fmt.Sprintf("batch not done within %s", c.cfg.BatchTimeout), err: errors.Join(context.Cause(ctx), err)}
 	}
 	return &txFailure{judge(err, conn.Conn().IsClosed()), err}
+}
+
+// cutOff closes the connection's socket when ctx ends. pgx does so too, but only
+// while a statement runs: a handler that is deaf to its context would keep its
+// locks, and with them the partition's next owner, waiting. The returned function
+// ends the watch, and closes a connection that was cut off so that the pool drops it.
+func cutOff(ctx context.Context, conn *pgx.Conn) func() {
+	socket := conn.PgConn().Conn()
+	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
+	return func() {
+		if !stop() {
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+			defer cancel()
+			_ = conn.Close(closing)
+		}
+	}
 }
 
 func (a *assignment) transactOn(ctx context.Context, conn *pgx.Conn, work func(context.Context, *batchTx) error) error {

@@ -103,16 +103,15 @@ func (w *world) exec(sql string, args ...any) {
 
 func (w *world) count(sql string, args ...any) int {
 	w.Helper()
-	n, err := w.tryCount(sql, args...)
-	if err != nil {
-		w.Fatalf("%s: %v", sql, err)
+	var n int
+	var err error
+	for range 20 { // a test may have broken every connection of the pool
+		if err = w.pool.QueryRow(context.Background(), sql, args...).Scan(&n); err == nil {
+			return n
+		}
 	}
-	return n
-}
-
-func (w *world) tryCount(sql string, args ...any) (n int, err error) {
-	err = w.pool.QueryRow(context.Background(), sql, args...).Scan(&n)
-	return n, err
+	w.Fatalf("%s: %v", sql, err)
+	return 0
 }
 
 // orders makes n events of keys in turn.
