@@ -67,7 +67,7 @@ type Config struct {
 	// without a key count as one key. Each uses a connection of the pool.
 	Concurrency int
 	// MaxBuffered is how many polled and not yet completed records a partition
-	// holds before it is paused, 4 × BatchSize by default. One fetch may exceed it.
+	// holds before it is paused, 8 × BatchSize by default. One fetch may exceed it.
 	MaxBuffered int
 
 	// LockTimeout is PostgreSQL's lock_timeout in the batch transaction, 5 s by
@@ -163,7 +163,7 @@ func (c Config) withDefaults() Config {
 		c.Concurrency = 1
 	}
 	if c.MaxBuffered == 0 {
-		c.MaxBuffered = 4 * c.BatchSize
+		c.MaxBuffered = 8 * c.BatchSize
 	}
 	if c.Decoder == nil {
 		c.Decoder = JSON{}

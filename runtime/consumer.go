@@ -19,6 +19,11 @@ import (
 // maxPoll bounds the records of one poll; the rest stay in the client's buffer.
 const maxPoll = 10_000
 
+// fetchMaxWait is how long a broker holds back an empty answer to a fetch, unless
+// Config.KafkaOptions say otherwise. A resumed partition is fetched only with the
+// next request, so it is also how long a resumption may take.
+const fetchMaxWait = 100 * time.Millisecond
+
 // leaveTimeout bounds the goodbye to the group at shutdown. A member that does
 // not get to say it is missed after the session timeout.
 const leaveTimeout = 5 * time.Second
@@ -177,7 +182,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 }
 
 func (c *Consumer) clientOptions() []kgo.Opt {
-	opts := slices.Clone(c.cfg.KafkaOptions)
+	opts := []kgo.Opt{kgo.FetchMaxWait(fetchMaxWait)}
+	opts = append(opts, c.cfg.KafkaOptions...)
 	opts = append(opts,
 		kgo.SeedBrokers(c.cfg.Brokers...),
 		kgo.ConsumerGroup(c.cfg.Group),

@@ -92,12 +92,19 @@ func (l *lane) handleFailure(items []*item, attempt int, err error) bool {
 	return l.backOff(attempt)
 }
 
-// backOff waits with the partition paused. It is false if the assignment ended
-// meanwhile.
+// pauseFrom is the attempt from which on the partition is not fetched while it
+// waits. Resuming costs up to a fetch's wait at the broker, so what heals at once
+// is not worth a pause; the buffer's limit holds anyway.
+const pauseFrom = 4
+
+// backOff waits, in the end with the partition paused. It is false if the
+// assignment ended meanwhile.
 func (l *lane) backOff(attempt int) bool {
 	a := l.assignment
-	a.setRetrying(1)
-	defer a.setRetrying(-1)
+	if attempt >= pauseFrom {
+		a.setRetrying(1)
+		defer a.setRetrying(-1)
+	}
 	timer := time.NewTimer(backoff(a.consumer.cfg, attempt))
 	defer timer.Stop()
 	select {
