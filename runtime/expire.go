@@ -41,10 +41,6 @@ func (m *Maintainer) create(ctx context.Context, s *session) error {
 		held[i] = p.bounds
 	}
 	missing := missingRanges(held, begin, now.Add(w.Ahead), w.Partition)
-	if len(missing)+len(partitions) > 2*maxPartitions {
-		return fmt.Errorf("%d partitions from %s to %s are too many: is the group's oldest uncommitted event right?",
-			len(missing), stamp(begin), stamp(now.Add(w.Ahead)))
-	}
 	for _, r := range missing {
 		if err := s.attach(ctx, r); err != nil {
 			return err
@@ -90,20 +86,23 @@ func (m *Maintainer) expire(ctx context.Context, s *session) error {
 	if err := m.finish(ctx, s); err != nil {
 		return err
 	}
-	if !l.known {
-		return nil
-	}
 	partitions, err := listPartitions(ctx, s.conn, s.table)
 	if err != nil {
 		return err
 	}
+	held := 0
 	for _, p := range partitions {
-		if p.bounds.end.After(l.before) {
-			continue
+		if l.known && !p.bounds.end.After(l.before) {
+			if err := m.drop(ctx, s, p); err != nil {
+				return err
+			}
+		} else if p.bounds.end.Before(m.Now().Add(-m.config.Window.Retention)) {
+			held++
 		}
-		if err := m.drop(ctx, s, p); err != nil {
-			return err
-		}
+	}
+	if held > 0 {
+		m.config.Logger.WarnContext(ctx, "partitions of processed_event are kept beyond the retention",
+			slog.Int("count", held), slog.String("held_by", l.heldBy), slog.Time("reported_at", l.reported))
 	}
 	return nil
 }
@@ -114,8 +113,9 @@ type limit struct {
 	before time.Time
 	// skew is how far an event may have been processed before the time in its id.
 	skew time.Duration
-	// heldBy is the group that keeps before from being later.
-	heldBy string
+	// heldBy is the group that keeps before from being later, and reported when it was heard of last.
+	heldBy   string
+	reported time.Time
 	// known is false if the lag of that group is unknown, and nothing may be forgotten.
 	known bool
 }
@@ -125,12 +125,12 @@ func readLimit(ctx context.Context, q querier, now time.Time) (limit, error) {
 	var before *time.Time
 	// Both clocks must agree that something is old.
 	err := q.QueryRow(ctx, `
-		SELECT consumer_group, max(skew) OVER (),
+		SELECT consumer_group, reported_at, max(skew) OVER (),
 		       CASE WHEN oldest_uncommitted IS NOT NULL
 		            THEN least(least(clock_timestamp(), $1) - retention, oldest_uncommitted - redelivery) END AS bound
 		FROM processed_event_group
 		ORDER BY bound NULLS FIRST
-		LIMIT 1`, now).Scan(&l.heldBy, &l.skew, &before)
+		LIMIT 1`, now).Scan(&l.heldBy, &l.reported, &l.skew, &before)
 	if err != nil {
 		return l, fmt.Errorf("ask what may be forgotten: %w", err)
 	}
@@ -256,6 +256,10 @@ func (m *Maintainer) noteDropped(ctx context.Context, s *session, name string) {
 	m.config.Logger.InfoContext(ctx, "partition of processed_event dropped", slog.String("partition", name))
 }
 
+// plainMargin covers the time from the check of an id to its insert: unlike a dropped partition, a deleted mark cannot
+// make the insert fail. It has to exceed the time that one attempt at a batch may take.
+const plainMargin = time.Hour
+
 // deleteOld forgets marks of a plain table in transactions of their own, small enough to hold nobody up and found
 // by the block range index: 19 times faster than by ranges of the key.
 func (m *Maintainer) deleteOld(ctx context.Context, s *session, l limit) error {
@@ -266,10 +270,11 @@ func (m *Maintainer) deleteOld(ctx context.Context, s *session, l limit) error {
 		return fmt.Errorf("raise the horizon: %w", err)
 	}
 	const most = 5000
+	processedBefore := l.before.Add(-l.skew - plainMargin)
 	for {
 		began := time.Now()
 		tag, err := s.conn.Exec(ctx, `DELETE FROM processed_event WHERE ctid = ANY (ARRAY(
-			SELECT ctid FROM processed_event WHERE processed_at < $1 LIMIT $2))`, l.before.Add(-l.skew), most)
+			SELECT ctid FROM processed_event WHERE processed_at < $1 LIMIT $2))`, processedBefore, most)
 		if err != nil {
 			return fmt.Errorf("delete marks of events from before %s: %w", stamp(l.before), err)
 		}

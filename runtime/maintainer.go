@@ -137,7 +137,8 @@ func (m *Maintainer) Now() time.Time {
 }
 
 // Check is Window.Check with what the maintainer knows: it also accepts events that are older than the retention
-// while the group's lag keeps their marks, and refuses those whose marks are dropped already. Against a drop that
+// while the group's lag keeps their marks (but none from more than 400 partitions ago), and refuses those whose marks
+// are dropped already. Against a drop that
 // happened since the last look it cannot help: the insert then finds no partition, and Refresh lets Check know.
 //
 // In the plain layout it accepts ids of any version and checks the time of those that tell it.
@@ -151,11 +152,21 @@ func (m *Maintainer) Check(id uuid.UUID, now time.Time) error {
 	return m.config.Window.check(id, now, floor)
 }
 
+// maxBackfill is how many partitions into the past lag may reach. Without it, one lagging record with a timestamp of
+// 1970 would ask for twenty thousand.
+const maxBackfill = 400
+
 // floor is the time from which on events are accepted.
 func (k knowledge) floor(w Window, now time.Time) time.Time {
 	floor := now.Add(-w.Retention)
-	if lagging := k.oldest.Add(-w.Redelivery); !k.oldest.IsZero() && lagging.Before(floor) {
-		floor = lagging
+	if !k.oldest.IsZero() {
+		lagging := k.oldest.Add(-w.Redelivery)
+		if farthest := now.Add(-maxBackfill * w.Partition); lagging.Before(farthest) {
+			lagging = farthest
+		}
+		if lagging.Before(floor) {
+			floor = lagging
+		}
 	}
 	if k.horizon.After(floor) {
 		floor = k.horizon
@@ -199,7 +210,7 @@ func (m *Maintainer) Prepare(ctx context.Context) error {
 	}
 }
 
-// complete tells whether partitions cover the window, as far as is known.
+// complete tells whether, as far as is known, partitions cover the window and a quarter of the time ahead.
 func (m *Maintainer) complete() bool {
 	if m.config.Layout == Plain {
 		return true
@@ -208,7 +219,7 @@ func (m *Maintainer) complete() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	end := coveredUntil(m.known.ranges, m.known.floor(m.config.Window, now))
-	return end.After(now.Add(m.config.Window.Skew))
+	return end.After(now.Add(max(m.config.Window.Skew, m.config.Window.Ahead/4)))
 }
 
 // Maintain runs one pass: report the group, make partitions ahead, finish a detach that was cut off, drop what has
@@ -222,6 +233,9 @@ func (m *Maintainer) Maintain(ctx context.Context) (Upkeep, error) {
 		}
 		return m.expire(ctx, s)
 	})
+	if err == nil && !upkeep.Leader && !m.complete() {
+		err = errors.New("another maintainer is at work, but the partitions are about to run out")
+	}
 	if err := errors.Join(err, lagErr); err != nil {
 		return upkeep, fmt.Errorf("maintain processed_event: %w", err)
 	}
@@ -236,12 +250,17 @@ func (m *Maintainer) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// passTimeout ends a pass whose server has gone silent. What it was at is finished by the next one.
+const passTimeout = 30 * time.Minute
+
 // Run runs a pass at once and then one each Interval, until ctx ends; then it returns nil. A failed pass is
 // reported, logged and tried again after a few seconds, later and later.
 func (m *Maintainer) Run(ctx context.Context) error {
 	failures := 0
 	for {
-		_, err := m.Maintain(ctx)
+		pass, cancel := context.WithTimeout(ctx, passTimeout)
+		_, err := m.Maintain(pass)
+		cancel()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -277,13 +296,18 @@ func (m *Maintainer) refresh(ctx context.Context, q querier) error {
 func (m *Maintainer) look(ctx context.Context, q querier, table tableInfo) error {
 	var known knowledge
 	var horizon, oldest *time.Time
+	var horizons int
 	err := q.QueryRow(ctx, `
 		SELECT clock_timestamp(),
+		       (SELECT count(*) FROM processed_event_horizon),
 		       (SELECT nullif(dropped_before, '-infinity') FROM processed_event_horizon),
 		       (SELECT oldest_uncommitted FROM processed_event_group WHERE consumer_group = $1)`,
-		m.config.Group).Scan(&known.server, &horizon, &oldest)
+		m.config.Group).Scan(&known.server, &horizons, &horizon, &oldest)
 	if err != nil {
 		return fmt.Errorf("read the horizon: %w", err)
+	}
+	if horizons == 0 {
+		return fmt.Errorf("%w: processed_event_horizon has lost its row, which told what is dropped", ErrTableUnfit)
 	}
 	known.at = time.Now()
 	if horizon != nil {

@@ -440,6 +440,9 @@ func TestADetachedPartitionWaitingToBeDroppedIsDropped(t *testing.T) {
 	}
 }
 
+// leaderLock takes the lock that a maintainer at work holds.
+const leaderLock = "SELECT pg_advisory_lock(x'69646d70'::bigint << 32 | 'processed_event'::regclass::oid::bigint)"
+
 func TestWhileOneMaintainerWorksAnotherOnlyReports(t *testing.T) {
 	pool := tenDays(t)
 	conn, err := pool.Acquire(t.Context())
@@ -447,7 +450,7 @@ func TestWhileOneMaintainerWorksAnotherOnlyReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_lock(x'69646d70'::bigint << 32 | 'processed_event'::regclass::oid::bigint)"); err != nil {
+	if _, err := conn.Exec(t.Context(), leaderLock); err != nil {
 		t.Fatal(err)
 	}
 	upkeep := maintain(t, newMaintainer(t, pool, runtime.MaintainerConfig{Group: "shipping", Window: runtime.Window{Retention: 3 * day}}))
@@ -569,11 +572,11 @@ func TestThePlainLayoutForgetsOldMarks(t *testing.T) {
 	execSQL(t, pool, `INSERT INTO processed_event
 		SELECT gen_random_uuid(), 'billing', now() - interval '5 days' FROM generate_series(1, 12000)`)
 	execSQL(t, pool, `INSERT INTO processed_event
-		SELECT gen_random_uuid(), 'billing', now() - interval '4 days' + interval '1 minute' FROM generate_series(1, 100)`)
+		SELECT gen_random_uuid(), 'billing', now() - interval '4 days' - interval '59 minutes' FROM generate_series(1, 100)`)
 	m := newMaintainer(t, pool, runtime.MaintainerConfig{Layout: runtime.Plain, Window: runtime.Window{Retention: 3 * day}})
 	prepare(t, m)
 	if upkeep := maintain(t, m); upkeep.Deleted != 12000 {
-		t.Errorf("%d marks deleted, want the 12000 older than retention and skew", upkeep.Deleted)
+		t.Errorf("%d marks deleted, want the 12000 older than retention, skew and an hour", upkeep.Deleted)
 	}
 	if n := queryInt(t, pool, "SELECT count(*) FROM processed_event"); n != 100 {
 		t.Errorf("%d marks left, want 100", n)
@@ -585,9 +588,9 @@ func TestThePlainLayoutHoldsMarksBackForLag(t *testing.T) {
 	execSQL(t, pool, `INSERT INTO processed_event
 		SELECT gen_random_uuid(), 'billing', now() - d * interval '1 day' FROM generate_series(0, 9) d`)
 	m := newMaintainer(t, pool, runtime.MaintainerConfig{
-		Layout: runtime.Plain, Window: runtime.Window{Retention: 3 * day}, OldestUncommitted: lagging(6*day + hour)})
+		Layout: runtime.Plain, Window: runtime.Window{Retention: 3 * day}, OldestUncommitted: lagging(6*day)})
 	if upkeep := maintain(t, m); upkeep.Deleted != 2 {
-		t.Errorf("%d marks deleted, want the 2 older than lag and skew", upkeep.Deleted)
+		t.Errorf("%d marks deleted, want the 2 older than lag, skew and an hour", upkeep.Deleted)
 	}
 }
 
@@ -607,6 +610,44 @@ func TestThePlainLayoutChecksOnlyIDsThatTellTheirTime(t *testing.T) {
 		if err := m.Check(c.id, m.Now()); (err == nil) != c.ok {
 			t.Errorf("%s: %v, want it to pass: %v", name, err, c.ok)
 		}
+	}
+}
+
+// A record may carry any timestamp.
+func TestALagFrom1970AsksForNoEndOfPartitions(t *testing.T) {
+	pool := migrated(t, runtime.Partitioned)
+	m := newMaintainer(t, pool, runtime.MaintainerConfig{
+		OldestUncommitted: func(context.Context) (time.Time, bool, error) { return time.UnixMilli(-1), true, nil }})
+	prepare(t, m)
+	if n := m.Status().Partitions; n < 400 || n > 410 {
+		t.Errorf("%d partitions, want 400 and a few", n)
+	}
+	if err := m.Check(idAt(m.Now().Add(-401*day)), m.Now()); err == nil {
+		t.Error("an event from before the first partition was accepted")
+	}
+}
+
+func TestALostHorizonIsNotTakenForNone(t *testing.T) {
+	pool := tenDays(t)
+	execSQL(t, pool, "DELETE FROM processed_event_horizon")
+	m := newMaintainer(t, pool, runtime.MaintainerConfig{})
+	if err := m.Prepare(t.Context()); !errors.Is(err, runtime.ErrTableUnfit) {
+		t.Errorf("Prepare answered %v, want ErrTableUnfit", err)
+	}
+}
+
+func TestAMaintainerThatIsKeptFromItsWorkSaysSo(t *testing.T) {
+	pool := migrated(t, runtime.Partitioned)
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(t.Context(), leaderLock); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newMaintainer(t, pool, runtime.MaintainerConfig{}).Maintain(t.Context()); err == nil {
+		t.Error("a pass that left the window without partitions answered nil")
 	}
 }
 

@@ -23,6 +23,10 @@ type Layout int
 const (
 	// Partitioned keeps marks in ranges of event ids, which are ranges of time, and forgets a partition at a
 	// time. Event ids must be UUIDs of version 7.
+	//
+	// It is not the layout with the key (event_id, processed_at), partitioned by processed_at, that guides show:
+	// that one does not deduplicate, since every transaction has a time of its own (52,670 effects of 4,000 events
+	// by 8 workers, measured). The runtime refuses to work on it.
 	Partitioned Layout = iota
 	// Plain keeps marks in one table and deletes old ones in batches. It takes ids of any version, but cannot
 	// tell how old an event is from such an id: an event that its producer sends again after the retention is
