@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -194,10 +195,20 @@ func isMissingPartition(err error) bool {
 }
 
 // controlsTransaction tells whether sql holds a command that begins, ends or
-// prepares a transaction. It takes every semicolon for the end of a command, so
-// it may refuse a literal that reads like one; it must not miss one, since a
-// handler's COMMIT would keep the marks of events that have not been handled.
+// prepares a transaction. It reads sql with and without what looks like comments
+// and takes every semicolon for the end of a command, so it may refuse a literal
+// that reads like a command; it must not miss one, since a handler's COMMIT would
+// keep the marks of events that have not been handled.
 func controlsTransaction(sql string) bool {
+	if anyControls(sql) {
+		return true
+	}
+	return (strings.Contains(sql, "--") || strings.Contains(sql, "/*")) && anyControls(comments.ReplaceAllString(sql, " "))
+}
+
+var comments = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/`)
+
+func anyControls(sql string) bool {
 	for command := range strings.SplitSeq(sql, ";") {
 		words := strings.Fields(strings.ToLower(command))
 		if len(words) == 0 {

@@ -33,10 +33,13 @@ func Queue(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 		}
 		return nil
 	}
-	if controlsTransaction(sql) {
-		return fmt.Errorf("queueing %q: %w", sql, ErrTransactionControl)
-	}
 	s := queuing.session
+	if sql != s.harmless {
+		if controlsTransaction(sql) {
+			return fmt.Errorf("queueing %q: %w", sql, ErrTransactionControl)
+		}
+		s.harmless = sql
+	}
 	if len(s.queue) >= maxQueued {
 		if err := s.flush(ctx); err != nil {
 			return err
@@ -58,6 +61,10 @@ type txSession struct {
 	conn  *pgx.Conn
 	queue []queuedStatement
 	event int // index of the event being handled, negative for a whole batch
+
+	// harmless is the last statement that was found not to control the
+	// transaction; a handler queues the same one for every event.
+	harmless string
 
 	failedSQL string
 	failedErr error
