@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -87,7 +88,9 @@ func (c *Consumer) laggingPartitions(ctx context.Context) (map[string]map[int32]
 		return nil, fmt.Errorf("listing end offsets: %w", err)
 	}
 	committed, err := admin.FetchOffsetsForTopics(ctx, c.cfg.Group, topics...)
-	if err = errors.Join(err, committed.Error()); err != nil {
+	if err = errors.Join(err, committed.Error()); errors.Is(err, kerr.GroupIDNotFound) {
+		committed = nil // a group that never committed begins at the start
+	} else if err != nil {
 		return nil, fmt.Errorf("fetching committed offsets of group %q: %w", c.cfg.Group, err)
 	}
 	lagging := make(map[string]map[int32]kgo.Offset)
