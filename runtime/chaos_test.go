@@ -256,6 +256,22 @@ func TestRestartsOfPostgreSQLLoseAndDoubleNothing(t *testing.T) {
 	}
 }
 
+func TestAConsumerWaitsForADatabaseThatIsDownAtTheStart(t *testing.T) {
+	server := testpg.Start(t, testpg.Options{})
+	w := newWorldOn(t, server.Database(t), testkafka.Start(t, testkafka.Options{}), 1)
+	w.produce(orders(50, 5)...)
+	if err := server.Stop(context.Background(), testpg.StopFast); err != nil {
+		t.Fatal(err)
+	}
+	w.start(w.config(), w.queued)
+	w.eventually("an alarm", func() bool { return len(w.alarmsOf(runtime.AlarmMaintainer)) > 0 })
+	if err := server.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	w.caughtUp()
+	w.exactly(50)
+}
+
 func TestTheOffsetDoesNotMoveWhileTheDatabaseIsDown(t *testing.T) {
 	server := testpg.Start(t, testpg.Options{})
 	w := newWorldOn(t, server.Database(t), testkafka.Start(t, testkafka.Options{}), 1)

@@ -123,8 +123,8 @@ func (c *Consumer) register(topic string, h handler) {
 
 // Run consumes until ctx ends, then lets the batches in flight finish, commits
 // their offsets, leaves the group and returns nil. It returns an error if the
-// configuration cannot work (checked before the group is joined), if batches had
-// to be cut off at shutdown (ErrDrainTimeout), or if the client was closed.
+// configuration or the table cannot work (checked before the group is joined), if
+// batches had to be cut off at shutdown (ErrDrainTimeout), or if the client was closed.
 //
 // Run never returns because of a failing record, database or broker: it retries,
 // or stops the partition concerned, and raises alarms. When it has returned,
@@ -140,13 +140,26 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if len(c.handlers) == 0 {
 		return errors.New("running consumer: no handler is registered")
 	}
+	alarmCtx, stopAlarms := context.WithCancel(context.Background())
+	var alarming sync.WaitGroup
+	alarming.Go(func() { c.alarms.run(alarmCtx, c.raise) })
+	defer func() {
+		stopAlarms()
+		alarming.Wait()
+	}()
+
+	admin, err := kgo.NewClient(append(slices.Clone(c.cfg.KafkaOptions), kgo.SeedBrokers(c.cfg.Brokers...))...)
+	if err != nil {
+		return fmt.Errorf("configuring Kafka client: %w", err)
+	}
+	defer admin.Close()
+	c.admin = admin
 	if err := c.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // asked to end before it began
 		}
 		return fmt.Errorf("running consumer: %w", err)
 	}
-	defer c.admin.Close()
 	c.hook = seam.From(ctx)
 	c.work, c.cancelWork = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.cancelWork(nil)
@@ -166,18 +179,12 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { c.commitLoop(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
-	alarmCtx, stopAlarms := context.WithCancel(context.Background())
-	defer stopAlarms()
-	var alarming sync.WaitGroup
-	alarming.Go(func() { c.alarms.run(alarmCtx, c.raise) })
 
 	err = c.poll(pollCtx)
 	err = errors.Join(err, c.drain())
 	stopBackground()
 	others.Wait()
 	c.leave()
-	stopAlarms()
-	alarming.Wait()
 	return err
 }
 

@@ -230,6 +230,9 @@ func (w *world) startWith(ctx context.Context, cfg runtime.Config, register func
 	w.Cleanup(func() {
 		cancel()
 		<-r.done
+		if r.err != nil {
+			w.Logf("Run returned %v", r.err)
+		}
 	})
 	return r
 }

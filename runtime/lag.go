@@ -17,19 +17,34 @@ import (
 const probeTimeout = 15 * time.Second
 
 // prepare checks, before the group is joined, that the table is there and fit,
-// and makes the partitions that are missing.
+// and makes the partitions that are missing. It waits for a database that is down.
 func (c *Consumer) prepare(ctx context.Context) error {
-	opts := append(slices.Clone(c.cfg.KafkaOptions), kgo.SeedBrokers(c.cfg.Brokers...))
-	admin, err := kgo.NewClient(opts...)
-	if err != nil {
-		return fmt.Errorf("configuring Kafka client: %w", err)
+	for attempt := 1; ; attempt++ {
+		err := c.maintainer.Prepare(ctx)
+		if err == nil || ctx.Err() != nil || needsRepair(err) {
+			return err
+		}
+		c.cfg.Logger.Warn("the table is not ready; trying again", "group", c.cfg.Group, "attempt", attempt, "error", err)
+		if repeats(attempt) {
+			c.alarmLater(Alarm{Kind: AlarmMaintainer, Attempt: attempt, Err: err})
+		}
+		timer := time.NewTimer(backoff(c.cfg, attempt))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
 	}
-	c.admin = admin
-	if err := c.maintainer.Prepare(ctx); err != nil {
-		admin.Close()
-		return err
+}
+
+// needsRepair tells whether the table will not become ready by waiting.
+func needsRepair(err error) bool {
+	if errors.Is(err, ErrNotMigrated) || errors.Is(err, ErrTableUnfit) || errors.Is(err, ErrLayoutMismatch) {
+		return true
 	}
-	return nil
+	code, ok := sqlState(err)
+	return ok && judgeSQLState(code) != retry
 }
 
 // upkeepFailed turns the maintainer's failures into alarms.
