@@ -176,7 +176,9 @@ func TestOldPartitionsAreDroppedAndTheirTimeIsRefused(t *testing.T) {
 func TestADroppedTimeIsNeverMadeAgain(t *testing.T) {
 	pool := tenDays(t)
 	maintain(t, newMaintainer(t, pool, runtime.MaintainerConfig{Window: runtime.Window{Retention: 3 * day}}))
-	longer := newMaintainer(t, pool, runtime.MaintainerConfig{Window: runtime.Window{Retention: 10 * day}})
+	// Longer partitions, too, so that the grid does not meet the horizon.
+	longer := newMaintainer(t, pool, runtime.MaintainerConfig{
+		Window: runtime.Window{Retention: 10 * day, Partition: 11 * day, Ahead: 12 * day}})
 	prepare(t, longer)
 	maintain(t, longer)
 	at := longer.Now().Add(-8 * day)
@@ -256,6 +258,20 @@ func TestMarksAreHeldBack(t *testing.T) {
 	})
 }
 
+// Committed offsets only rise, so what was reported once stays true.
+func TestAnUnknownLagDoesNotReplaceAKnownOne(t *testing.T) {
+	pool := tenDays(t)
+	prepare(t, newMaintainer(t, pool, runtime.MaintainerConfig{OldestUncommitted: lagging(5*day - hour)}))
+	m := newMaintainer(t, pool, runtime.MaintainerConfig{
+		Window:            runtime.Window{Retention: 3 * day},
+		OldestUncommitted: func(context.Context) (time.Time, bool, error) { return time.Time{}, false, nil },
+	})
+	maintain(t, m)
+	if n := queryInt(t, pool, "SELECT count(*) FROM processed_event"); n < 5 || n > 6 {
+		t.Errorf("%d marks left, want the 5 or 6 that the lag reported before covers", n)
+	}
+}
+
 // A consumer that was down for longer than the retention finds its marks, and its events are accepted.
 func TestEventsOlderThanTheRetentionAreAcceptedWhileLagKeepsTheirMarks(t *testing.T) {
 	pool := tenDays(t)
@@ -318,8 +334,10 @@ func holdTable(t testing.TB, pool *pgxpool.Pool) pgx.Tx {
 // untilWaiting waits until a session runs a statement like pattern and waits for a lock.
 func untilWaiting(t testing.TB, pool *pgxpool.Pool, pattern string) (pid int) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	for {
-		err := pool.QueryRow(t.Context(), `SELECT pid FROM pg_stat_activity
+		err := pool.QueryRow(ctx, `SELECT pid FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`, pattern).Scan(&pid)
 		if err == nil {
 			return pid

@@ -95,7 +95,7 @@ func queueQuarantined(batch *pgx.Batch, q Quarantined) {
 // storable brings a producer's timestamp, which may be any 64-bit number of milliseconds, into the years that
 // PostgreSQL can hold.
 func storable(t time.Time) time.Time {
-	earliest, latest := time.UnixMilli(0), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	earliest, latest := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	switch {
 	case t.Before(earliest):
 		return earliest

@@ -93,9 +93,9 @@ func TestRecordsThatSplitDifferentlyIntoKeyAndValueAreTwo(t *testing.T) {
 // A record that cannot be kept would stop its partition for ever.
 func TestEverythingARecordMayHoldCanBeQuarantined(t *testing.T) {
 	for name, q := range map[string]runtime.Quarantined{
-		"no key, value, id":       {Group: "billing", Record: &kgo.Record{Topic: "orders"}, Detail: "none"},
-		"a timestamp before 1970": {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(-1)}},
-		"the last timestamp":      {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(math.MaxInt64)}},
+		"no key, value, id":   {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(0)}, Detail: "none"},
+		"the first timestamp": {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(math.MinInt64)}},
+		"the last timestamp":  {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(math.MaxInt64)}},
 		"a detail that is no text": {Group: "billing", Record: &kgo.Record{Topic: "orders"},
 			Detail: "field \x00 holds \xff"},
 		"a large value": {Group: "billing", Record: &kgo.Record{Topic: "orders", Value: make([]byte, 4<<20)}},
@@ -103,8 +103,10 @@ func TestEverythingARecordMayHoldCanBeQuarantined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pool := migrated(t, runtime.Plain)
 			putInQuarantine(t, pool, q)
-			if n := queryInt(t, pool, "SELECT count(*) FROM quarantined_event"); n != 1 {
-				t.Errorf("%d rows, want 1", n)
+			n := queryInt(t, pool, `SELECT count(*) FROM quarantined_event
+				WHERE extract(year FROM record_timestamp AT TIME ZONE 'UTC') IN (1, 1970, 9999)`)
+			if n != 1 {
+				t.Errorf("%d rows with a timestamp as near to the record's as there is, want 1", n)
 			}
 		})
 	}
