@@ -471,11 +471,11 @@ func TestWhileOneMaintainerWorksAnotherOnlyReports(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), leaderLock); err != nil {
 		t.Fatal(err)
 	}
-	upkeep := maintain(t, newMaintainer(t, pool, runtime.MaintainerConfig{Group: "shipping", Window: runtime.Window{Retention: 3 * day}}))
+	upkeep := maintain(t, newMaintainer(t, pool, runtime.MaintainerConfig{Window: runtime.Window{Retention: 3 * day}}))
 	if upkeep.Leader || len(upkeep.Dropped) > 0 {
 		t.Errorf("a second maintainer worked: %+v", upkeep)
 	}
-	if n := queryInt(t, pool, "SELECT count(*) FROM processed_event_group WHERE consumer_group = 'shipping'"); n != 1 {
+	if n := queryInt(t, pool, "SELECT count(*) FROM processed_event_group WHERE retention = '72:00:00'"); n != 1 {
 		t.Error("the second maintainer did not report its group")
 	}
 }
