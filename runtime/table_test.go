@@ -172,7 +172,7 @@ func processOnce(ctx context.Context, pool *pgxpool.Pool, id uuid.UUID) error {
 // The layout found in guides, with the time of processing in the key so that the table can be partitioned by it, is
 // no dedup table: every transaction has its own now(), hence its own key.
 func TestOnlyALayoutWithoutTheTimeInItsKeyDeduplicates(t *testing.T) {
-	const events, workers = 500, 8
+	events, workers := 500*scale(t), 8
 	prepared := func(t *testing.T, layout runtime.Layout) *pgxpool.Pool {
 		pool := migrated(t, layout)
 		maintainer, err := runtime.NewMaintainer(pool, runtime.MaintainerConfig{Group: "billing", Layout: layout})

@@ -303,9 +303,14 @@ func (s *stream) read(typed bool) ([]byte, error) {
 	if length < 4 || length > maxMessage {
 		return nil, fmt.Errorf("message of %d bytes", length)
 	}
-	message := make([]byte, prefix-4+length)
-	_, err = io.ReadFull(s.r, message)
-	return message, err
+	// A length is only believed as far as bytes follow.
+	size := int64(prefix - 4 + length)
+	var message bytes.Buffer
+	message.Grow(int(min(size, 64<<10)))
+	if _, err := io.CopyN(&message, s.r, size); err != nil {
+		return nil, err
+	}
+	return message.Bytes(), nil
 }
 
 var errCut = errors.New("cut")
