@@ -14,6 +14,14 @@ import (
 // to keep it.
 const expiredMark = "idemlint: expired"
 
+// patientDetach lets a detach wait for the transactions that are open on the table, which may take as long as a batch
+// may. Nobody waits behind it: it holds and asks for no lock that an insert needs, but for one on the partition that
+// no event comes to any more.
+const patientDetach = "SET lock_timeout = '90s'"
+
+// impatient is how long everything else waits for a lock, since others would queue up behind.
+const impatient = "SET lock_timeout = '2s'"
+
 // concurrentDetach is the first server version with DETACH PARTITION CONCURRENTLY.
 const concurrentDetach = 140000
 
@@ -151,9 +159,7 @@ func (m *Maintainer) finish(ctx context.Context, s *session) error {
 		if !p.pending {
 			continue
 		}
-		_, err := s.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s FINALIZE",
-			s.table.parent(), s.table.partition(p.name)))
-		if err != nil {
+		if err := s.detach(ctx, p.name, "FINALIZE"); err != nil {
 			return fmt.Errorf("finish the detach of partition %s: %w", p.name, err)
 		}
 	}
@@ -198,12 +204,24 @@ func (m *Maintainer) drop(ctx context.Context, s *session, p heldPartition) erro
 	if s.table.version < concurrentDetach {
 		return m.dropAttached(ctx, s, p.name)
 	}
-	_, err := s.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s CONCURRENTLY",
-		s.table.parent(), s.table.partition(p.name)))
-	if err != nil {
+	if err := s.detach(ctx, p.name, "CONCURRENTLY"); err != nil {
 		return fmt.Errorf("detach partition %s: %w", p.name, err)
 	}
 	return m.dropDetached(ctx, s, p.name)
+}
+
+// detach begins and ends a detach, or ends one that was begun: neither may be in a transaction.
+func (s *session) detach(ctx context.Context, name, how string) error {
+	if _, err := s.conn.Exec(ctx, patientDetach); err != nil {
+		return err
+	}
+	_, err := s.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s %s",
+		s.table.parent(), s.table.partition(name), how))
+	if err != nil {
+		return err
+	}
+	_, err = s.conn.Exec(ctx, impatient)
+	return err
 }
 
 // raiseHorizon commits a new horizon together with what also does, if it is not nil.

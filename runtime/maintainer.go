@@ -348,10 +348,10 @@ func (m *Maintainer) session(ctx context.Context, work func(context.Context, *se
 		return Upkeep{}, err
 	}
 	defer func() {
-		// Closing gives the lock back. The pass's own context may have ended.
+		// Closing gives the lock back, also when it fails. The pass's own context may have ended.
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		err = errors.Join(err, conn.Close(closing))
+		_ = conn.Close(closing)
 	}()
 	s := &session{conn: conn}
 	if s.table, err = describeTable(ctx, conn, m.config.Layout); err != nil {
@@ -396,7 +396,7 @@ func (m *Maintainer) connect(ctx context.Context) (*pgx.Conn, error) {
 		err = config.AfterConnect(ctx, conn)
 	}
 	if err == nil {
-		_, err = conn.Exec(ctx, "SET lock_timeout = '2s'; SET statement_timeout = 0;"+
+		_, err = conn.Exec(ctx, impatient+"; SET statement_timeout = 0;"+
 			" SET idle_in_transaction_session_timeout = '60s'; SET timezone = 'UTC'")
 	}
 	if err != nil {

@@ -92,6 +92,7 @@ func TestRecordsThatSplitDifferentlyIntoKeyAndValueAreTwo(t *testing.T) {
 
 // A record that cannot be kept would stop its partition for ever.
 func TestEverythingARecordMayHoldCanBeQuarantined(t *testing.T) {
+	pool := migrated(t, runtime.Plain)
 	for name, q := range map[string]runtime.Quarantined{
 		"no key, value, id":   {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(0)}, Detail: "none"},
 		"the first timestamp": {Group: "billing", Record: &kgo.Record{Topic: "orders", Timestamp: time.UnixMilli(math.MinInt64)}},
@@ -101,7 +102,7 @@ func TestEverythingARecordMayHoldCanBeQuarantined(t *testing.T) {
 		"a large value": {Group: "billing", Record: &kgo.Record{Topic: "orders", Value: make([]byte, 4<<20)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pool := migrated(t, runtime.Plain)
+			execSQL(t, pool, "DELETE FROM quarantined_event")
 			putInQuarantine(t, pool, q)
 			n := queryInt(t, pool, `SELECT count(*) FROM quarantined_event
 				WHERE extract(year FROM record_timestamp AT TIME ZONE 'UTC') IN (1, 1970, 9999)`)

@@ -223,6 +223,7 @@ func keyedByTime(t *testing.T) *pgxpool.Pool {
 }
 
 func TestATableThatWouldNotDeduplicateIsRefused(t *testing.T) {
+	pool := testpg.New(t).Pool(t)
 	const columns = `event_id uuid NOT NULL, consumer_group text NOT NULL, processed_at timestamptz NOT NULL DEFAULT now()`
 	for _, c := range []struct {
 		name   string
@@ -254,7 +255,7 @@ func TestATableThatWouldNotDeduplicateIsRefused(t *testing.T) {
 			runtime.Plain, runtime.ErrLayoutMismatch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pool := testpg.New(t).Pool(t)
+			execSQL(t, pool, "DROP TABLE IF EXISTS processed_event CASCADE")
 			execSQL(t, pool, c.sql)
 			m, err := runtime.NewMaintainer(pool, runtime.MaintainerConfig{Group: "billing", Layout: c.layout})
 			if err != nil {
