@@ -65,19 +65,23 @@ func TestABatchOfRepeatsTakesNoTransactionID(t *testing.T) {
 	w := newWorld(t, 1)
 	events := orders(300, 5)
 	w.produce(events...)
-	r := w.start(w.config(), w.ledger)
+	cfg := w.config()
+	cfg.BatchSize = 10
+	r := w.start(cfg, w.ledger)
 	w.caughtUp()
 	const nextXID = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
-	before := w.count(nextXID)
+	before, batches := w.count(nextXID), r.Stats().Batches
 	for range 5 {
 		w.produce(events...)
 	}
 	w.caughtUp()
-	if after := w.count(nextXID); after != before {
-		t.Errorf("%d transaction ids were taken by %d duplicates", after-before, r.Stats().Duplicates)
+	taken, batches := w.count(nextXID)-before, r.Stats().Batches-batches
+	t.Logf("%d batches of repeats; %d transaction ids were taken meanwhile", batches, taken)
+	if got := r.Stats().Duplicates; got != 1500 || batches < 150 {
+		t.Errorf("%d duplicates in %d batches, want 1500 in 150 or more", got, batches)
 	}
-	if got := r.Stats().Duplicates; got != 1500 {
-		t.Errorf("%d duplicates, want 1500", got)
+	if taken > 20 { // what the maintainer's first pass may take
+		t.Errorf("%d transaction ids were taken by %d batches of repeats", taken, batches)
 	}
 }
 

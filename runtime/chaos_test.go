@@ -61,7 +61,7 @@ func TestACrashBetweenAnyTwoStepsLosesAndDoublesNothing(t *testing.T) {
 				cfg := w.config()
 				cfg.Protocol, cfg.BatchSize, cfg.Linger = protocol, 20, -1
 				crashes := 0
-				for i := range 6 {
+				for i := range 4 {
 					var hits atomic.Int64
 					at := 1 + rand.Int64N(4)*int64(min(i, 1)) // the first one surely crashes
 					ctx := seam.With(context.Background(), func(s seam.Step) error {
@@ -229,7 +229,7 @@ func TestRestartsOfPostgreSQLLoseAndDoubleNothing(t *testing.T) {
 	for _, mode := range []testpg.StopMode{testpg.StopFast, testpg.StopImmediate} {
 		t.Run(string(mode), func(t *testing.T) {
 			server := testpg.Start(t, testpg.Options{Durable: true})
-			w := newWorldOn(t, server.Database(t), testkafka.Start(t, testkafka.Options{}), 2)
+			w := newWorldOn(t, server.Database(t), testkafka.Start(t, quick()), 2)
 			w.monotone()
 			cfg := w.config()
 			cfg.BatchSize = 20
@@ -258,7 +258,7 @@ func TestRestartsOfPostgreSQLLoseAndDoubleNothing(t *testing.T) {
 
 func TestAConsumerWaitsForADatabaseThatIsDownAtTheStart(t *testing.T) {
 	server := testpg.Start(t, testpg.Options{})
-	w := newWorldOn(t, server.Database(t), testkafka.Start(t, testkafka.Options{}), 1)
+	w := newWorldOn(t, server.Database(t), testkafka.Start(t, quick()), 1)
 	w.produce(orders(50, 5)...)
 	if err := server.Stop(context.Background(), testpg.StopFast); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestAConsumerWaitsForADatabaseThatIsDownAtTheStart(t *testing.T) {
 
 func TestTheOffsetDoesNotMoveWhileTheDatabaseIsDown(t *testing.T) {
 	server := testpg.Start(t, testpg.Options{})
-	w := newWorldOn(t, server.Database(t), testkafka.Start(t, testkafka.Options{}), 1)
+	w := newWorldOn(t, server.Database(t), testkafka.Start(t, quick()), 1)
 	w.produce(orders(50, 5)...)
 	r := w.start(w.config(), w.queued)
 	w.caughtUp()
@@ -298,7 +298,7 @@ func TestTheOffsetDoesNotMoveWhileTheDatabaseIsDown(t *testing.T) {
 func TestRestartsOfTheBrokerLoseAndDoubleNothing(t *testing.T) {
 	for _, protocol := range protocols {
 		t.Run(protocolName(protocol), func(t *testing.T) {
-			w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{Restartable: true}), 2)
+			w := newWorldOn(t, testpg.New(t), testkafka.Start(t, restartable()), 2)
 			w.monotone()
 			cfg := w.config()
 			cfg.Protocol, cfg.BatchSize = protocol, 20

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,9 +19,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/idemlint/idemlint/runtime"
+	"github.com/idemlint/idemlint/runtime/internal/seam"
 	"github.com/idemlint/idemlint/runtime/internal/testkafka"
 	"github.com/idemlint/idemlint/runtime/internal/testpg"
 )
@@ -66,7 +69,22 @@ const insertSQL = `INSERT INTO ledger (event_id, key, seq, amount) VALUES ($1, $
 
 func newWorld(tb testing.TB, partitions int32) *world {
 	tb.Helper()
-	return newWorldOn(tb, testpg.New(tb), testkafka.Start(tb, testkafka.Options{}), partitions)
+	return newWorldOn(tb, testpg.New(tb), testkafka.Start(tb, quick()), partitions)
+}
+
+// quick makes a fake broker notice at once what members of a KIP-848 group do.
+// For classic groups the members' own heartbeat does that.
+func quick() testkafka.Options {
+	return testkafka.Options{Fake: []kfake.Opt{kfake.BrokerConfigs(map[string]string{
+		"group.consumer.session.timeout.ms": "2000", "group.consumer.heartbeat.interval.ms": "100",
+	})}}
+}
+
+// restartable is quick for brokers that are stopped and started.
+func restartable() testkafka.Options {
+	options := quick()
+	options.Restartable = true
+	return options
 }
 
 func newWorldOn(tb testing.TB, db *testpg.Database, kafka *testkafka.Cluster, partitions int32) *world {
@@ -171,6 +189,7 @@ func (w *world) config() runtime.Config {
 		BackoffMin:     5 * time.Millisecond,
 		BackoffMax:     200 * time.Millisecond,
 		CommitInterval: 5 * time.Millisecond,
+		KafkaOptions:   []kgo.Opt{kgo.HeartbeatInterval(100 * time.Millisecond)},
 		Logger:         logger(),
 		OnAlarm: func(a runtime.Alarm) {
 			w.mu.Lock()
@@ -230,7 +249,7 @@ func (w *world) startWith(ctx context.Context, cfg runtime.Config, register func
 	w.Cleanup(func() {
 		cancel()
 		<-r.done
-		if r.err != nil {
+		if r.err != nil && !errors.Is(r.err, seam.ErrCrash) {
 			w.Logf("Run returned %v", r.err)
 		}
 	})

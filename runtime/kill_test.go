@@ -17,12 +17,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/idemlint/idemlint/runtime"
 	"github.com/idemlint/idemlint/runtime/internal/seam"
-	"github.com/idemlint/idemlint/runtime/internal/testkafka"
-	"github.com/idemlint/idemlint/runtime/internal/testpg"
 )
 
 // victimEnv, when set, makes the test binary a consumer that kills itself. Its
@@ -90,9 +87,7 @@ func victim(spec []string) error {
 func TestKillingTheProcessLosesAndDoublesNothing(t *testing.T) {
 	for _, protocol := range protocols {
 		t.Run(protocolName(protocol), func(t *testing.T) {
-			w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{Fake: []kfake.Opt{kfake.BrokerConfigs(map[string]string{
-				"group.consumer.session.timeout.ms": "500", "group.consumer.heartbeat.interval.ms": "100",
-			})}}), 2)
+			w := newWorld(t, 2)
 			w.monotone()
 			total, kills := 0, 0
 			for _, step := range seam.Steps() {

@@ -116,7 +116,7 @@ func TestASlowPartitionDoesNotHoldUpARebalance(t *testing.T) {
 			w := newWorld(t, 2)
 			cfg := w.config()
 			cfg.Protocol = protocol
-			cfg.RevokeTimeout = 50 * time.Millisecond
+			cfg.RevokeTimeout, cfg.ShutdownTimeout = 50*time.Millisecond, 50*time.Millisecond
 			var stuck atomic.Int32
 			blocked := func(c *runtime.Consumer) {
 				runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
@@ -215,7 +215,7 @@ func TestAnOffsetCommitThatFailsIsSentAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{FakeOnly: true}), 2)
 			w.monotone()
-			w.kafka.Fake().Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: fault, Count: 12})
+			w.kafka.Fake().Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: fault, Count: 6})
 			r := w.start(w.config(), w.queued)
 			for range 10 {
 				w.produce(orders(50, 5)...)
@@ -299,7 +299,7 @@ func TestShutdownEndsWithinSecondsWhateverIsBroken(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			server := testpg.Start(t, testpg.Options{})
-			w := newWorldOn(t, server.Database(t), testkafka.Start(t, testkafka.Options{Restartable: true}), 2)
+			w := newWorldOn(t, server.Database(t), testkafka.Start(t, restartable()), 2)
 			r := w.start(w.config(), w.queued)
 			w.produce(orders(100, 10)...)
 			w.caughtUp()

@@ -114,8 +114,8 @@ func (c *Consumer) commitLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		c.commitHeld(ctx)
-		pause.Reset(c.cfg.CommitInterval)
+		failed := c.commitHeld(ctx)
+		pause.Reset(min(c.cfg.CommitInterval<<min(failed, 16), max(c.cfg.CommitInterval, maxCommitPause)))
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -124,8 +124,12 @@ func (c *Consumer) commitLoop(ctx context.Context) {
 	}
 }
 
-// commitHeld commits for everything assigned now.
-func (c *Consumer) commitHeld(ctx context.Context) {
+// maxCommitPause bounds the wait before a failed offset commit is sent again.
+const maxCommitPause = time.Second
+
+// commitHeld commits for everything assigned now, and returns how many commits
+// in a row have failed.
+func (c *Consumer) commitHeld(ctx context.Context) int {
 	// Not cut off by shutdown: an offset commit that was sent but not awaited
 	// could arrive after a later one.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offsetCommitTimeout)
@@ -141,7 +145,7 @@ func (c *Consumer) commitHeld(ctx context.Context) {
 	err := c.commitLocked(ctx, held)
 	if err == nil {
 		c.commitFailed = 0
-		return
+		return 0
 	}
 	c.commitFailed++
 	c.cfg.Logger.Warn("offset commit failed", "group", c.cfg.Group, "attempt", c.commitFailed, "error", err)
@@ -149,6 +153,7 @@ func (c *Consumer) commitHeld(ctx context.Context) {
 		c.alarmLater(Alarm{Kind: AlarmOffsetCommit, Attempt: c.commitFailed, Err: err})
 	}
 	c.wantCommit()
+	return c.commitFailed
 }
 
 // commitLocked commits the watermarks of those assignments that are not revoked

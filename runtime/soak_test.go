@@ -39,7 +39,7 @@ func soakEvents(tb testing.TB) int {
 // tenth, the rate and the heap.
 func TestASoakUnderEverythingAtOnceIsExactAndStaysFlat(t *testing.T) {
 	n := soakEvents(t)
-	w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{}), 6)
+	w := newWorldOn(t, testpg.New(t), testkafka.Start(t, quick()), 6)
 	w.monotone()
 	proxy := testpg.NewProxy(t, w.db.URL)
 	direct := w.pool
