@@ -49,6 +49,8 @@ type contender struct {
 	name string
 	// seen says that the events have been processed before.
 	seen bool
+	// roundTrips says that every event costs round trips, so that fewer will do.
+	roundTrips bool
 	// byHand consumes with a client of its own until count events are done.
 	byHand func(b *testing.B, w *world, client *kgo.Client, count int)
 	// register registers the runtime's handler.
@@ -57,9 +59,9 @@ type contender struct {
 
 func contenders() []contender {
 	return []contender{
-		{name: "by hand, a transaction per event", byHand: perEvent},
+		{name: "by hand, a transaction per event", roundTrips: true, byHand: perEvent},
 		{name: "by hand, best batch", byHand: bestBatch},
-		{name: "Handle", register: func(w *world) func(*runtime.Consumer) { return w.ledger }},
+		{name: "Handle", roundTrips: true, register: func(w *world) func(*runtime.Consumer) { return w.ledger }},
 		{name: "Handle with the queue", register: func(w *world) func(*runtime.Consumer) { return w.queued }},
 		{name: "HandleBatch", register: func(w *world) func(*runtime.Consumer) { return w.setBased }},
 		{name: "all duplicates", seen: true, register: func(w *world) func(*runtime.Consumer) { return w.queued }},
@@ -67,12 +69,64 @@ func contenders() []contender {
 }
 
 func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender) {
-	w := newWorldOn(b, server.Database(b), testkafka.Start(b, testkafka.Options{}), partitions)
-	w.prepareTable()
 	count := b.N
-	if c.name == "by hand, a transaction per event" || c.name == "Handle" {
+	if c.roundTrips {
 		count = max(1, b.N/20) // reported per event all the same
 	}
+	start, elapsed := consume(b, server, partitions, rtt, c, count)
+	allocs, bytes := start.allocated()
+	b.ReportMetric(float64(count)/elapsed.Seconds(), "events/s")
+	b.ReportMetric(float64(elapsed.Nanoseconds())/float64(count), "ns/event")
+	b.ReportMetric(float64(allocs)/float64(count), "allocs/event")
+	b.ReportMetric(float64(bytes)/float64(count), "B/event")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkBars runs all contenders in turn, several rounds of them, and reports
+// the median of each round's ratios, so that a machine that is slow for a while
+// is slow for all. Each iteration is one event of a round.
+func BenchmarkBars(b *testing.B) {
+	const rounds = 5
+	server := testpg.Start(b, testpg.Options{Durable: true})
+	for _, partitions := range []int32{1, 8} {
+		for _, rtt := range []time.Duration{0, time.Millisecond} {
+			b.Run(fmt.Sprintf("partitions=%d/rtt=%s", partitions, rtt), func(b *testing.B) {
+				ratios := map[string][]float64{}
+				for range rounds {
+					rate := map[string]float64{}
+					for _, c := range contenders() {
+						count := b.N
+						if c.roundTrips {
+							count = max(1, b.N/20)
+						}
+						_, elapsed := consume(b, server, partitions, rtt, c, count)
+						rate[c.name] = float64(count) / elapsed.Seconds()
+					}
+					for name, pair := range map[string][2]string{
+						"queue/best-batch":       {"Handle with the queue", "by hand, best batch"},
+						"HandleBatch/best-batch": {"HandleBatch", "by hand, best batch"},
+						"queue/per-event":        {"Handle with the queue", "by hand, a transaction per event"},
+						"HandleBatch/per-event":  {"HandleBatch", "by hand, a transaction per event"},
+						"duplicates/first":       {"all duplicates", "Handle with the queue"},
+					} {
+						ratios[name] = append(ratios[name], rate[pair[0]]/rate[pair[1]])
+					}
+				}
+				for name, all := range ratios {
+					slices.Sort(all)
+					b.ReportMetric(all[len(all)/2], name)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// consume has a contender consume count events that are in the topic already, and
+// returns how long it took from the first poll on.
+func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender, count int) (*firstPoll, time.Duration) {
+	w := newWorldOn(b, server.Database(b), testkafka.Start(b, testkafka.Options{}), partitions)
+	w.prepareTable()
 	events := make([]order, count)
 	recs := make([]*kgo.Record, count)
 	for i := range events {
@@ -97,14 +151,16 @@ func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.D
 	}
 	// Joining the group is not what is compared: the clock starts with the first record.
 	start := &firstPoll{}
+	var r *running
 	if c.byHand != nil {
 		client := w.kafka.Client(b, kgo.ConsumerGroup(w.group), kgo.ConsumeTopics(w.topic), kgo.DisableAutoCommit(),
 			kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.WithHooks(start))
 		c.byHand(b, w, client, count)
+		defer client.CloseAllowingRebalance()
 	} else {
 		cfg := w.config()
 		cfg.CommitInterval = 0
-		r := w.startWith(seam.With(context.Background(), func(s seam.Step) error {
+		r = w.startWith(seam.With(context.Background(), func(s seam.Step) error {
 			if s == seam.AfterPoll {
 				start.begin()
 			}
@@ -114,12 +170,11 @@ func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.D
 			time.Sleep(200 * time.Microsecond)
 		}
 	}
-	elapsed, allocs, bytes := start.sinceThen()
-	b.ReportMetric(float64(count)/elapsed.Seconds(), "events/s")
-	b.ReportMetric(float64(elapsed.Nanoseconds())/float64(count), "ns/event")
-	b.ReportMetric(float64(allocs)/float64(count), "allocs/event")
-	b.ReportMetric(float64(bytes)/float64(count), "B/event")
-	b.ReportMetric(0, "ns/op")
+	elapsed := time.Since(start.at)
+	if r != nil {
+		_ = r.stop()
+	}
+	return start, elapsed
 }
 
 // firstPoll is a clock that begins when the first record is polled. The process
@@ -140,11 +195,10 @@ func (f *firstPoll) begin() {
 // OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered.
 func (f *firstPoll) OnFetchRecordUnbuffered(*kgo.Record, bool) { f.begin() }
 
-func (f *firstPoll) sinceThen() (elapsed time.Duration, allocs, bytes uint64) {
-	elapsed = time.Since(f.at)
+func (f *firstPoll) allocated() (allocs, bytes uint64) {
 	var now goruntime.MemStats
 	goruntime.ReadMemStats(&now)
-	return elapsed, now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc
+	return now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc
 }
 
 // consumeByHand polls and calls work for every partition's records, a goroutine a

@@ -32,8 +32,12 @@ type Event[T any] struct {
 // An error or panic rolls the batch back. If a record is at fault, the batch is
 // run again in small chunks so that only this record fails; see Config.DeadLetter
 // for what becomes of it. If the database is at fault, the whole batch is tried
-// again. fn may therefore run several times for one event, and only the run that
-// commits has an effect.
+// again, and so it is if fn returns an error that speaks of a connection or a
+// deadline (net.Error). fn may therefore run several times for one event, and only
+// the run that commits has an effect.
+//
+// fn must have closed its rows and ended its goroutines when it returns, and must
+// give up soon when ctx ends: the partition has been taken away, or the time is up.
 //
 // Handle must be called before Run, once for a topic; Run reports misuse.
 func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, e Event[T]) error) {
