@@ -57,6 +57,19 @@ type contender struct {
 	register func(*world) func(*runtime.Consumer)
 }
 
+// events is how many of n events this contender is given. Those that need several
+// round trips an event get fewer; rates are per event all the same.
+func (c contender) events(n int, rtt time.Duration) int {
+	switch {
+	case !c.roundTrips:
+		return n
+	case rtt > 0:
+		return max(1, n/100)
+	default:
+		return max(1, n/20)
+	}
+}
+
 func contenders() []contender {
 	return []contender{
 		{name: "by hand, a transaction per event", roundTrips: true, byHand: perEvent},
@@ -69,10 +82,7 @@ func contenders() []contender {
 }
 
 func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender) {
-	count := b.N
-	if c.roundTrips {
-		count = max(1, b.N/20) // reported per event all the same
-	}
+	count := c.events(b.N, rtt)
 	start, elapsed := consume(b, server, partitions, rtt, c, count)
 	allocs, bytes := start.allocated()
 	b.ReportMetric(float64(count)/elapsed.Seconds(), "events/s")
@@ -95,10 +105,7 @@ func BenchmarkBars(b *testing.B) {
 				for range rounds {
 					rate := map[string]float64{}
 					for _, c := range contenders() {
-						count := b.N
-						if c.roundTrips {
-							count = max(1, b.N/20)
-						}
+						count := c.events(b.N, rtt)
 						_, elapsed := consume(b, server, partitions, rtt, c, count)
 						rate[c.name] = float64(count) / elapsed.Seconds()
 					}
