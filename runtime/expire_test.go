@@ -224,12 +224,13 @@ func TestADropStallsNoInsert(t *testing.T) {
 		_, err := m.Maintain(context.WithoutCancel(t.Context()))
 		done <- err
 	}()
-	pattern, bound := "ALTER TABLE%DETACH%CONCURRENTLY", time.Second
+	pattern := "ALTER TABLE%DETACH%CONCURRENTLY"
 	if serverVersion(t, pool) < 140000 {
-		pattern, bound = "DROP TABLE%", 2*time.Second // stands in the way for 100 ms at a time
+		pattern = "DROP TABLE%" // stands in the way for 100 ms at a time
 	}
 	untilWaiting(t, pool, pattern)
-	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	// The transaction that the drop waits for is open until this returns.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, err := pool.Exec(ctx, "INSERT INTO processed_event (event_id, consumer_group) VALUES ($1, 'billing')", idAt(time.Now()))
 	if err != nil {
