@@ -458,6 +458,24 @@ func TestOppositeLockOrdersOfHandlersAreRetriedAndLoseNothing(t *testing.T) {
 	t.Logf("%d deadlocked batches were retried", r.Stats().Retries)
 }
 
+func TestTheSameEventsInOppositeOrdersDoNotDeadlock(t *testing.T) {
+	w := newWorld(t, 2)
+	events := orders(6000, 1)
+	recs := make([]*kgo.Record, 0, 2*len(events))
+	for i := range events {
+		forward, backward := record(w.topic, 1, events[i]), record(w.topic, 1, events[len(events)-1-i])
+		backward.Partition = 1
+		recs = append(recs, forward, backward)
+	}
+	w.produceRecords(recs...)
+	r := w.start(w.config(), w.queued)
+	w.caughtUp()
+	w.exactly(6000)
+	if s := r.Stats(); s.Retries != 0 || s.Duplicates != 6000 {
+		t.Errorf("stats are %+v, want 6000 duplicates and no retry", s)
+	}
+}
+
 // spy counts statements by their first word, per transaction.
 type spy struct {
 	mu         sync.Mutex

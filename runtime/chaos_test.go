@@ -325,9 +325,72 @@ func TestRestartsOfTheBrokerLoseAndDoubleNothing(t *testing.T) {
 	}
 }
 
-// TestALateOwnerDoesNotRewindTheNewOne lets the old owner of a partition finish
-// its batch after the partition has moved.
+// TestALateOwnerDoesNotRewindTheNewOne holds the first owner of a partition
+// between PostgreSQL's commit and the watermark until the partition has moved and
+// its new owner has committed the end. An offset commit that came now would be
+// accepted by the broker and rewind the group.
 func TestALateOwnerDoesNotRewindTheNewOne(t *testing.T) {
+	for _, protocol := range protocols {
+		t.Run(protocolName(protocol), func(t *testing.T) {
+			w := newWorld(t, 2)
+			w.monotone()
+			cfg := w.config()
+			cfg.Protocol, cfg.BatchSize = protocol, 10
+			cfg.RevokeTimeout = 20 * time.Millisecond
+			w.produce(orders(400, 40)...)
+			var held, released atomic.Int32
+			release := make(chan struct{})
+			let := sync.OnceFunc(func() { close(release) })
+			defer let()
+			first := w.startWith(seam.With(context.Background(), func(s seam.Step) error {
+				switch s {
+				case seam.AfterCommit:
+					held.Add(1)
+					<-release
+				case seam.AfterWatermark:
+					released.Add(1)
+				}
+				return nil
+			}), cfg, w.queued)
+			w.eventually("a batch of either partition is held", func() bool { return held.Load() == 2 })
+			second := w.start(cfg, w.queued)
+			ends, err := w.kafka.EndOffsets(t.Context(), w.topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moved := int32(-1)
+			w.eventually("the second member commits the end of its partition", func() bool {
+				for id, at := range w.committed() {
+					if at == ends[id] {
+						moved = id
+					}
+				}
+				return moved >= 0
+			})
+			let()
+			w.eventually("the held batches complete", func() bool { return released.Load() >= 2 })
+			w.caughtUp()
+			// Whatever the first member still had to commit went with this.
+			before := first.Stats().OffsetCommits
+			last := orders(1, 1)[0]
+			last.Key = "last"
+			rec := record(w.topic, 1, last)
+			rec.Partition = 1 - moved
+			w.produceRecords(rec)
+			w.caughtUp()
+			if first.Stats().OffsetCommits == before {
+				t.Error("the first member has committed nothing more: the test shows nothing")
+			}
+			w.exactly(401)
+			w.orderedPerKey()
+			t.Logf("partition %d moved; first member %+v, second %+v", moved, first.Stats(), second.Stats())
+		})
+	}
+}
+
+// TestAHandlerThatIsDeafToItsContextDoesNotHoldUpTheNextOwner keeps the first
+// owner's transaction open in a handler that does not notice its end.
+func TestAHandlerThatIsDeafToItsContextDoesNotHoldUpTheNextOwner(t *testing.T) {
 	for _, protocol := range protocols {
 		t.Run(protocolName(protocol), func(t *testing.T) {
 			w := newWorld(t, 2)
