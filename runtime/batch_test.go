@@ -462,10 +462,12 @@ func TestTheSameEventsInOppositeOrdersDoNotDeadlock(t *testing.T) {
 	w := newWorld(t, 2)
 	events := orders(6000, 1)
 	recs := make([]*kgo.Record, 0, 2*len(events))
-	for i := range events {
-		forward, backward := record(w.topic, 1, events[i]), record(w.topic, 1, events[len(events)-1-i])
-		backward.Partition = 1
-		recs = append(recs, forward, backward)
+	for block := range slices.Chunk(events, 500) { // a batch's worth
+		for i := range block {
+			forward, backward := record(w.topic, 1, block[i]), record(w.topic, 1, block[len(block)-1-i])
+			backward.Partition = 1
+			recs = append(recs, forward, backward)
+		}
 	}
 	w.produceRecords(recs...)
 	r := w.start(w.config(), w.queued)

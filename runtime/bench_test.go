@@ -151,6 +151,7 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		}
 		w.exec(`INSERT INTO processed_event (event_id, consumer_group) SELECT unnest($1::uuid[]), $2`, ids, w.group)
 	}
+	direct := w.pool
 	if rtt > 0 {
 		proxy := testpg.NewProxy(b, w.db.URL)
 		proxy.SetRoundTrip(rtt)
@@ -181,6 +182,8 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 	if r != nil {
 		_ = r.stop()
 	}
+	w.pool.Close() // not only when the benchmark ends: the server has a limit
+	direct.Close()
 	return start, elapsed
 }
 
