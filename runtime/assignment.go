@@ -1,0 +1,290 @@
+package runtime
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// A partition names a topic's partition.
+type partition struct {
+	topic string
+	id    int32
+}
+
+// An assignment is one stay of a partition with this consumer: from the moment
+// the group gives it until it takes it away. When the same partition comes back
+// it gets a new assignment, so that nothing left over from the old stay (a
+// batch in flight, a queued record, an offset) can touch the new one.
+//
+// Lock order: Consumer.commitMu, Consumer.mu, assignment.mu.
+type assignment struct {
+	partition
+	consumer *Consumer
+	handler  handler
+
+	// ctx ends when work for this assignment must stop at once; cancel's cause
+	// says why.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// closing is closed when no new batch may begin. What is in flight may end.
+	closing   chan struct{}
+	closeOnce sync.Once
+	// lanes ends when every lane's goroutine has returned.
+	lanes sync.WaitGroup
+
+	mu       sync.Mutex
+	queues   []*lane
+	mark     watermark
+	paused   bool
+	retrying int   // lanes that wait before another attempt
+	stopped  error // why the partition is stopped, nil while it runs
+
+	// The rest is guarded by Consumer.commitMu.
+
+	// revoked says that the partition belongs to someone else: nothing may be
+	// committed any more, whatever completes late.
+	revoked   bool
+	committed int64 // highest offset the broker has confirmed, or -1
+}
+
+// A lane runs the batches of some of a partition's keys, one after the other.
+type lane struct {
+	assignment *assignment
+	queue      []*item       // guarded by assignment.mu
+	wake       chan struct{} // holds a token when the queue may be non-empty
+	limit      int           // events in the next batch; only the lane's goroutine uses it
+}
+
+var keySeed = maphash.MakeSeed()
+
+func newAssignment(c *Consumer, p partition) *assignment {
+	a := &assignment{
+		partition: p,
+		consumer:  c,
+		handler:   c.handlers[p.topic],
+		closing:   make(chan struct{}),
+		committed: -1,
+	}
+	a.ctx, a.cancel = context.WithCancelCause(c.work)
+	for range c.cfg.Concurrency {
+		a.queues = append(a.queues, &lane{
+			assignment: a,
+			wake:       make(chan struct{}, 1),
+			limit:      c.cfg.BatchSize,
+		})
+	}
+	return a
+}
+
+// start runs the lanes.
+func (a *assignment) start() {
+	for _, l := range a.queues {
+		a.consumer.lanes.Add(1)
+		a.lanes.Go(func() {
+			defer a.consumer.lanes.Done()
+			l.run()
+		})
+	}
+}
+
+// deliver queues polled records. It never blocks: a partition that is too far
+// behind is paused instead.
+func (a *assignment) deliver(recs []*kgo.Record) {
+	items := make([]*item, len(recs))
+	store := make([]item, len(recs))
+	for i, rec := range recs {
+		store[i].rec = rec
+		items[i] = &store[i]
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped != nil || a.isClosing() {
+		return // redelivered from the committed offset
+	}
+	if !a.mark.add(items) {
+		a.stopLocked(Alarm{
+			Kind: AlarmPartitionStopped, Topic: a.topic, Partition: a.id, Offset: recs[0].Offset,
+			Err: &OffsetRegressionError{Delivered: a.mark.last - 1, Got: recs[0].Offset},
+		})
+		return
+	}
+	for _, it := range items {
+		l := a.queues[a.laneOf(it.rec.Key)]
+		l.queue = append(l.queue, it)
+	}
+	for _, l := range a.queues {
+		if len(l.queue) > 0 {
+			l.signal()
+		}
+	}
+	a.adjustPauseLocked()
+}
+
+// laneOf maps a key to a lane. Records without a key keep their order among
+// themselves, as one key would.
+func (a *assignment) laneOf(key []byte) int {
+	if len(a.queues) == 1 || len(key) == 0 {
+		return 0
+	}
+	return int(maphash.Bytes(keySeed, key) % uint64(len(a.queues)))
+}
+
+// adjustPauseLocked pauses or resumes fetching to fit the assignment's state.
+// Pausing costs the client what it has buffered for the partition, so it resumes
+// only when half of the buffer is free.
+func (a *assignment) adjustPauseLocked() {
+	full := a.mark.len() >= a.consumer.cfg.MaxBuffered
+	free := a.mark.len() <= a.consumer.cfg.MaxBuffered/2
+	want := a.paused
+	switch {
+	case a.stopped != nil, a.retrying > 0, full:
+		want = true
+	case free:
+		want = false
+	}
+	if want == a.paused || a.isClosing() {
+		return
+	}
+	a.paused = want
+	which := map[string][]int32{a.topic: {a.id}}
+	if want {
+		a.consumer.client.PauseFetchPartitions(which)
+	} else {
+		a.consumer.client.ResumeFetchPartitions(which)
+	}
+}
+
+// complete counts items as done and lets the committer know.
+func (a *assignment) complete(items []*item) {
+	a.mu.Lock()
+	advanced := a.mark.complete(items)
+	a.adjustPauseLocked()
+	a.mu.Unlock()
+	if advanced {
+		a.consumer.wantCommit()
+	}
+}
+
+// offset returns what may be committed.
+func (a *assignment) offset() (kgo.EpochOffset, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.mark.offset()
+}
+
+// setRetrying counts a lane in or out of its wait before another attempt.
+func (a *assignment) setRetrying(by int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.retrying += by
+	a.adjustPauseLocked()
+}
+
+// stop ends the processing of this partition for the length of the assignment:
+// the record named by the alarm, and everything after it, stays uncommitted.
+func (a *assignment) stop(alarm Alarm) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopLocked(alarm)
+}
+
+func (a *assignment) stopLocked(alarm Alarm) {
+	if a.stopped != nil {
+		return
+	}
+	a.stopped = alarm.Err
+	for _, l := range a.queues {
+		l.queue = nil
+	}
+	a.adjustPauseLocked()
+	a.consumer.alarmLater(alarm)
+}
+
+// close lets no new batch begin. When it returns, this assignment will not pause
+// or resume its partition any more, which by then may have a new assignment.
+func (a *assignment) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closeOnce.Do(func() { close(a.closing) })
+}
+
+func (a *assignment) isClosing() bool {
+	select {
+	case <-a.closing:
+		return true
+	case <-a.ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// drained returns a channel that is closed when all lanes have returned.
+func (a *assignment) drained() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		a.lanes.Wait()
+		close(done)
+	}()
+	return done
+}
+
+func (l *lane) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for records and takes at most l.limit of them. It lingers for a
+// fuller batch, and returns nil when no new batch may begin.
+func (l *lane) next() []*item {
+	a := l.assignment
+	var linger <-chan time.Time
+	for {
+		if a.isClosing() {
+			return nil
+		}
+		a.mu.Lock()
+		n := len(l.queue)
+		full := n >= l.limit
+		if n > 0 && (full || linger == nil && a.consumer.cfg.Linger <= 0) {
+			items := l.takeLocked()
+			a.mu.Unlock()
+			return items
+		}
+		a.mu.Unlock()
+		if n > 0 && linger == nil {
+			timer := time.NewTimer(a.consumer.cfg.Linger)
+			defer timer.Stop()
+			linger = timer.C
+		}
+		select {
+		case <-l.wake:
+		case <-linger:
+			a.mu.Lock()
+			items := l.takeLocked()
+			a.mu.Unlock()
+			if len(items) > 0 {
+				return items
+			}
+			linger = nil
+		case <-a.closing:
+		case <-a.ctx.Done():
+		}
+	}
+}
+
+func (l *lane) takeLocked() []*item {
+	n := min(len(l.queue), l.limit)
+	items := l.queue[:n:n]
+	l.queue = l.queue[n:]
+	if len(l.queue) == 0 {
+		l.queue = nil
+	}
+	return items
+}

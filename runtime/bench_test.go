@@ -1,0 +1,392 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/idemlint/idemlint/runtime"
+	"github.com/idemlint/idemlint/runtime/internal/seam"
+	"github.com/idemlint/idemlint/runtime/internal/testkafka"
+	"github.com/idemlint/idemlint/runtime/internal/testpg"
+)
+
+// BenchmarkConsume compares the runtime with consumers written by hand on the
+// same database and broker, in one run:
+//
+//   - "by hand, a transaction per event" is what most services have;
+//   - "by hand, best batch" is what an expert would write for this one handler:
+//     one unnest for the marks, one pipeline for the work, one commit.
+//
+// Each iteration is one event. Run it with -benchtime 50000x or so; the ratios
+// count, not the absolute numbers.
+func BenchmarkConsume(b *testing.B) {
+	server := testpg.Start(b, testpg.Options{Durable: true})
+	for _, partitions := range []int32{1, 8} {
+		for _, rtt := range []time.Duration{0, time.Millisecond} {
+			for _, c := range contenders() {
+				b.Run(fmt.Sprintf("partitions=%d/rtt=%s/%s", partitions, rtt, c.name), func(b *testing.B) {
+					benchmark(b, server, partitions, rtt, c)
+				})
+			}
+		}
+	}
+}
+
+type contender struct {
+	name string
+	// seen says that the events have been processed before.
+	seen bool
+	// roundTrips says that every event costs round trips, so that fewer will do.
+	roundTrips bool
+	// byHand consumes with a client of its own until count events are done.
+	byHand func(b *testing.B, w *world, client *kgo.Client, count int)
+	// register registers the runtime's handler.
+	register func(*world) func(*runtime.Consumer)
+}
+
+// events is how many of n events this contender is given. Those that need several
+// round trips an event get fewer; rates are per event all the same.
+func (c contender) events(n int, rtt time.Duration) int {
+	switch {
+	case !c.roundTrips:
+		return n
+	case rtt > 0:
+		return max(1, n/100)
+	default:
+		return max(1, n/20)
+	}
+}
+
+func contenders() []contender {
+	return []contender{
+		{name: "by hand, a transaction per event", roundTrips: true, byHand: perEvent},
+		{name: "by hand, best batch", byHand: bestBatch},
+		{name: "Handle", roundTrips: true, register: func(w *world) func(*runtime.Consumer) { return w.ledger }},
+		{name: "Handle with the queue", register: func(w *world) func(*runtime.Consumer) { return w.queued }},
+		{name: "HandleBatch", register: func(w *world) func(*runtime.Consumer) { return w.setBased }},
+		{name: "all duplicates", seen: true, register: func(w *world) func(*runtime.Consumer) { return w.queued }},
+	}
+}
+
+func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender) {
+	count := c.events(b.N, rtt)
+	start, elapsed := consume(b, server, partitions, rtt, c, count)
+	allocs, bytes := start.allocated()
+	b.ReportMetric(float64(count)/elapsed.Seconds(), "events/s")
+	b.ReportMetric(float64(elapsed.Nanoseconds())/float64(count), "ns/event")
+	b.ReportMetric(float64(allocs)/float64(count), "allocs/event")
+	b.ReportMetric(float64(bytes)/float64(count), "B/event")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkBars runs all contenders in turn, several rounds of them, and reports
+// the median of each round's ratios, so that a machine that is slow for a while
+// is slow for all. Each iteration is one event of a round.
+func BenchmarkBars(b *testing.B) {
+	const rounds = 5
+	server := testpg.Start(b, testpg.Options{Durable: true})
+	for _, partitions := range []int32{1, 8} {
+		for _, rtt := range []time.Duration{0, time.Millisecond} {
+			b.Run(fmt.Sprintf("partitions=%d/rtt=%s", partitions, rtt), func(b *testing.B) {
+				ratios := map[string][]float64{}
+				for range rounds {
+					rate := map[string]float64{}
+					for _, c := range contenders() {
+						count := c.events(b.N, rtt)
+						_, elapsed := consume(b, server, partitions, rtt, c, count)
+						rate[c.name] = float64(count) / elapsed.Seconds()
+					}
+					for name, pair := range map[string][2]string{
+						"queue/best-batch":       {"Handle with the queue", "by hand, best batch"},
+						"HandleBatch/best-batch": {"HandleBatch", "by hand, best batch"},
+						"queue/per-event":        {"Handle with the queue", "by hand, a transaction per event"},
+						"HandleBatch/per-event":  {"HandleBatch", "by hand, a transaction per event"},
+						"duplicates/first":       {"all duplicates", "Handle with the queue"},
+					} {
+						ratios[name] = append(ratios[name], rate[pair[0]]/rate[pair[1]])
+					}
+				}
+				for name, all := range ratios {
+					slices.Sort(all)
+					b.ReportMetric(all[len(all)/2], name)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// consume has a contender consume count events that are in the topic already, and
+// returns how long it took from the first poll on.
+func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender, count int) (*firstPoll, time.Duration) {
+	w := newWorldOn(b, server.Database(b), testkafka.Start(b, testkafka.Options{}), partitions)
+	w.prepareTable()
+	events := make([]order, count)
+	recs := make([]*kgo.Record, count)
+	for i := range events {
+		events[i] = order{EventID: uuid.Must(uuid.NewV7()), Key: fmt.Sprint("customer-", i%1000), Seq: i, Amount: 1}
+		recs[i] = record(w.topic, 1, events[i])
+		recs[i].Partition = int32(i) % partitions
+	}
+	for chunk := range slices.Chunk(recs, 10_000) {
+		w.produceRecords(chunk...)
+	}
+	if c.seen {
+		ids := make([]uuid.UUID, count)
+		for i, e := range events {
+			ids[i] = e.EventID
+		}
+		w.exec(`INSERT INTO processed_event (event_id, consumer_group) SELECT unnest($1::uuid[]), $2`, ids, w.group)
+	}
+	direct := w.pool
+	if rtt > 0 {
+		proxy := testpg.NewProxy(b, w.db.URL)
+		proxy.SetRoundTrip(rtt)
+		w.pool = testpg.OpenPool(b, proxy.URL, func(c *pgxpool.Config) { c.MaxConns = 12 })
+	}
+	// Joining the group is not what is compared: the clock starts with the first record.
+	start := &firstPoll{}
+	var r *running
+	if c.byHand != nil {
+		client := w.kafka.Client(b, kgo.ConsumerGroup(w.group), kgo.ConsumeTopics(w.topic), kgo.DisableAutoCommit(),
+			kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.WithHooks(start))
+		c.byHand(b, w, client, count)
+		defer client.CloseAllowingRebalance()
+	} else {
+		cfg := w.config()
+		cfg.CommitInterval = 0
+		r = w.startWith(seam.With(context.Background(), func(s seam.Step) error {
+			if s == seam.AfterPoll {
+				start.begin()
+			}
+			return nil
+		}), cfg, c.register(w))
+		for s := r.Stats(); s.Processed+s.Duplicates < int64(count); s = r.Stats() {
+			time.Sleep(200 * time.Microsecond)
+		}
+	}
+	elapsed := time.Since(start.at)
+	if r != nil {
+		_ = r.stop()
+	}
+	w.pool.Close() // not only when the benchmark ends: the server has a limit
+	direct.Close()
+	return start, elapsed
+}
+
+// firstPoll is a clock that begins when the first record is polled. The process
+// also holds the fake broker, whose allocations count for all contenders alike.
+type firstPoll struct {
+	once   sync.Once
+	at     time.Time
+	memory goruntime.MemStats
+}
+
+func (f *firstPoll) begin() {
+	f.once.Do(func() {
+		goruntime.ReadMemStats(&f.memory)
+		f.at = time.Now()
+	})
+}
+
+// OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered.
+func (f *firstPoll) OnFetchRecordUnbuffered(*kgo.Record, bool) { f.begin() }
+
+func (f *firstPoll) allocated() (allocs, bytes uint64) {
+	var now goruntime.MemStats
+	goruntime.ReadMemStats(&now)
+	return now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc
+}
+
+// consumeByHand polls and calls work for every partition's records, a goroutine a
+// partition, and commits what is done.
+func consumeByHand(b *testing.B, client *kgo.Client, count int, work func([]*kgo.Record) error) {
+	ctx := context.Background()
+	var done atomic.Int64
+	for done.Load() < int64(count) {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			b.Fatal(err)
+		}
+		failed := make(chan error, 64)
+		n := 0
+		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+			n++
+			go func() { failed <- work(f.Records) }()
+			done.Add(int64(len(f.Records)))
+		})
+		for range n {
+			if err := <-failed; err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := client.CommitRecords(ctx, fetches.Records()...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func perEvent(b *testing.B, w *world, client *kgo.Client, count int) {
+	consumeByHand(b, client, count, func(recs []*kgo.Record) error {
+		ctx := context.Background()
+		for _, rec := range recs {
+			var o order
+			if err := json.Unmarshal(rec.Value, &o); err != nil {
+				return err
+			}
+			err := pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
+				tag, err := tx.Exec(ctx, `INSERT INTO processed_event (event_id, consumer_group) VALUES ($1, $2) ON CONFLICT DO NOTHING`, o.EventID, w.group)
+				if err != nil || tag.RowsAffected() == 0 {
+					return err
+				}
+				_, err = tx.Exec(ctx, insertSQL, o.EventID, o.Key, o.Seq, o.Amount)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func bestBatch(b *testing.B, w *world, client *kgo.Client, count int) {
+	consumeByHand(b, client, count, func(recs []*kgo.Record) error {
+		for batch := range slices.Chunk(recs, 500) {
+			if err := handWrittenBatch(w, batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func handWrittenBatch(w *world, recs []*kgo.Record) error {
+	ctx := context.Background()
+	events := make([]order, len(recs))
+	ids := make([]uuid.UUID, len(recs))
+	for i, rec := range recs {
+		if err := json.Unmarshal(rec.Value, &events[i]); err != nil {
+			return err
+		}
+		ids[i] = events[i].EventID
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	return pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `INSERT INTO processed_event (event_id, consumer_group) SELECT unnest($1::uuid[]), $2
+			ON CONFLICT DO NOTHING RETURNING event_id`, ids, w.group)
+		if err != nil {
+			return err
+		}
+		fresh := make(map[uuid.UUID]bool, len(recs))
+		var id uuid.UUID
+		if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { fresh[id] = true; return nil }); err != nil {
+			return err
+		}
+		var pipeline pgx.Batch
+		for _, o := range events {
+			if fresh[o.EventID] {
+				delete(fresh, o.EventID)
+				pipeline.Queue(insertSQL, o.EventID, o.Key, o.Seq, o.Amount)
+			}
+		}
+		return tx.SendBatch(ctx, &pipeline).Close()
+	})
+}
+
+// setBased is a batch handler that writes its rows in one statement.
+func (w *world) setBased(c *runtime.Consumer) {
+	runtime.HandleBatch(c, w.topic, func(ctx context.Context, tx pgx.Tx, events []runtime.Event[order]) error {
+		ids := make([]uuid.UUID, len(events))
+		keys := make([]string, len(events))
+		seqs, amounts := make([]int, len(events)), make([]int, len(events))
+		for i, e := range events {
+			ids[i], keys[i], seqs[i], amounts[i] = e.ID, e.Payload.Key, e.Payload.Seq, e.Payload.Amount
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO ledger (event_id, key, seq, amount)
+			SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::int[])`, ids, keys, seqs, amounts)
+		return err
+	})
+}
+
+// polls remembers when each offset of a topic's only partition was polled.
+type polls struct{ at sync.Map }
+
+// OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered.
+func (p *polls) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
+	if polled {
+		p.at.Store(r.Offset, time.Now())
+	}
+}
+
+// BenchmarkLatency measures the time from poll to PostgreSQL's commit at a steady
+// 1,000 events a second, and reports percentiles. Each iteration is one event:
+// -benchtime 10000x runs ten seconds.
+func BenchmarkLatency(b *testing.B) {
+	w := newWorldOn(b, testpg.Start(b, testpg.Options{Durable: true}).Database(b), testkafka.Start(b, testkafka.Options{}), 1)
+	polled := &polls{}
+	cfg := w.config()
+	cfg.CommitInterval = 0
+	cfg.KafkaOptions = []kgo.Opt{kgo.WithHooks(polled)}
+	var inFlight []int64 // offsets of the only partition's batch, one at a time
+	var latencies []time.Duration
+	ctx := seam.With(context.Background(), func(s seam.Step) error {
+		if s == seam.AfterCommit {
+			now := time.Now()
+			for _, offset := range inFlight {
+				at, _ := polled.at.LoadAndDelete(offset)
+				latencies = append(latencies, now.Sub(at.(time.Time)))
+			}
+			inFlight = inFlight[:0]
+		}
+		return nil
+	})
+	r := w.startWith(ctx, cfg, func(c *runtime.Consumer) {
+		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+			inFlight = append(inFlight, e.Record.Offset)
+			return queueOrder(ctx, tx, e)
+		})
+	})
+	w.produce(orders(100, 10)...)
+	w.caughtUp()
+	b.ResetTimer()
+	// Ten events every ten milliseconds, whatever became of the ones before.
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for sent := 0; sent < b.N; sent += 10 {
+		<-tick.C
+		for _, o := range orders(10, 10) {
+			w.send.Produce(context.Background(), record(w.topic, 1, o), nil)
+		}
+	}
+	if err := w.send.Flush(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	w.caughtUp()
+	b.StopTimer()
+	if err := r.stop(); err != nil {
+		b.Fatal(err)
+	}
+	latencies = latencies[100:]
+	slices.Sort(latencies)
+	for _, p := range []struct {
+		name string
+		of   float64
+	}{{"p50", 0.50}, {"p99", 0.99}, {"p999", 0.999}} {
+		b.ReportMetric(float64(latencies[int(p.of*float64(len(latencies)-1))].Microseconds())/1000, p.name+"-ms")
+	}
+	b.ReportMetric(0, "ns/op")
+}

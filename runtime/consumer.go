@@ -1,0 +1,355 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/idemlint/idemlint/runtime/internal/seam"
+)
+
+// maxPoll bounds the records of one poll; the rest stay in the client's buffer.
+const maxPoll = 10_000
+
+// fetchMaxWait is how long a broker holds back an empty answer to a fetch, unless
+// Config.KafkaOptions say otherwise. A resumed partition is fetched only with the
+// next request, so it is also how long a resumption may take.
+const fetchMaxWait = 100 * time.Millisecond
+
+// leaveTimeout bounds the goodbye to the group at shutdown. A member that does
+// not get to say it is missed after the session timeout.
+const leaveTimeout = 5 * time.Second
+
+// offsetCommitTimeout bounds one offset commit. A rebalance may have to wait
+// this long, so it is well below the usual rebalance timeout of a minute.
+const offsetCommitTimeout = 5 * time.Second
+
+// A Consumer consumes topics as a member of a group and applies every event once.
+// Create it with New, register handlers, then call Run, once.
+type Consumer struct {
+	pool     *pgxpool.Pool
+	cfg      Config
+	handlers map[string]handler
+	misuses  []error
+	began    atomic.Bool
+	beginSQL string
+
+	client *kgo.Client
+	ready  chan struct{} // closed once client is set; callbacks wait for it
+	hook   seam.Hook
+
+	// work is the context of everything that is not polling: it outlives Run's
+	// context until batches in flight have ended.
+	work       context.Context
+	cancelWork context.CancelCauseFunc
+	// stopPoll ends the poll loop before Run's own context has ended.
+	stopPoll context.CancelFunc
+	fatal    atomic.Pointer[error]
+	crashed  atomic.Bool
+
+	mu          sync.Mutex
+	assignments map[partition]*assignment
+	closed      bool           // no assignment starts any more
+	lanes       sync.WaitGroup // of all assignments, past ones too
+
+	// commitMu is held from the check whether an assignment is revoked to the
+	// answer of the offset commit, and while assignments are being revoked. So
+	// no commit is sent after a revocation, and a rebalance does not go on while
+	// one is in flight: a late commit would rewind the new owner.
+	commitMu     sync.Mutex
+	commitWake   chan struct{}
+	commitFailed int // in a row; guarded by commitMu
+
+	maintainer *Maintainer
+	admin      *kgo.Client // asks about offsets; never consumes
+
+	alarms alarms
+	stats  stats
+}
+
+// New returns a consumer that does its work in pool. It checks cfg and connects
+// to nothing; its error lists every mistake in cfg.
+func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
+	if pool == nil {
+		return nil, errors.New("configuring consumer: pool is nil")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+	}
+	c := &Consumer{
+		pool:        pool,
+		cfg:         cfg,
+		beginSQL:    beginSQL(cfg),
+		handlers:    make(map[string]handler),
+		ready:       make(chan struct{}),
+		assignments: make(map[partition]*assignment),
+		commitWake:  make(chan struct{}, 1),
+		alarms:      alarms{wake: make(chan struct{}, 1)},
+	}
+	var err error
+	c.maintainer, err = NewMaintainer(pool, MaintainerConfig{
+		Group: cfg.Group, Layout: cfg.Layout, Window: cfg.Window, Interval: cfg.MaintenanceInterval,
+		OldestUncommitted: c.oldestUncommitted, OnError: c.upkeepFailed, Logger: cfg.Logger, Now: cfg.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+	}
+	return c, nil
+}
+
+func (c *Consumer) misuse(err error) { c.misuses = append(c.misuses, err) }
+
+func (c *Consumer) register(topic string, h handler) {
+	switch {
+	case c.began.Load():
+		panic(fmt.Sprintf("runtime: handler for topic %q registered after Run", topic))
+	case topic == "":
+		c.misuse(errors.New("handler for a topic without a name"))
+	case c.handlers[topic] != nil:
+		c.misuse(fmt.Errorf("topic %q has two handlers", topic))
+	default:
+		c.handlers[topic] = h
+	}
+}
+
+// Run consumes until ctx ends, then lets the batches in flight finish, commits
+// their offsets, leaves the group and returns nil. It returns an error if the
+// configuration or the table cannot work (checked before the group is joined), if
+// batches had to be cut off at shutdown (ErrDrainTimeout), or if the client was closed.
+//
+// Run never returns because of a failing record, database or broker: it retries,
+// or stops the partition concerned, and raises alarms. When it has returned,
+// every goroutine it started has ended, except for handlers that ignored their
+// context beyond the shutdown timeout.
+func (c *Consumer) Run(ctx context.Context) error {
+	if !c.began.CompareAndSwap(false, true) {
+		return errors.New("running consumer: Run was called before")
+	}
+	if err := errors.Join(c.misuses...); err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	if len(c.handlers) == 0 {
+		return errors.New("running consumer: no handler is registered")
+	}
+	alarmCtx, stopAlarms := context.WithCancel(context.Background())
+	var alarming sync.WaitGroup
+	alarming.Go(func() { c.alarms.run(alarmCtx, c.raise) })
+	defer func() {
+		stopAlarms()
+		alarming.Wait()
+	}()
+
+	admin, err := kgo.NewClient(append(slices.Clone(c.cfg.KafkaOptions), kgo.SeedBrokers(c.cfg.Brokers...))...)
+	if err != nil {
+		return fmt.Errorf("configuring Kafka client: %w", err)
+	}
+	defer admin.Close()
+	c.admin = admin
+	if err := c.prepare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // asked to end before it began
+		}
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	c.hook = seam.From(ctx)
+	c.work, c.cancelWork = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer c.cancelWork(nil)
+	pollCtx, stopPoll := context.WithCancel(ctx)
+	c.stopPoll = stopPoll
+	defer stopPoll()
+
+	client, err := kgo.NewClient(c.clientOptions()...)
+	if err != nil {
+		return fmt.Errorf("configuring Kafka client: %w", err)
+	}
+	c.client = client
+	close(c.ready)
+
+	background, stopBackground := context.WithCancel(c.work)
+	defer stopBackground()
+	var others sync.WaitGroup
+	others.Go(func() { c.commitLoop(background) })
+	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
+
+	err = c.poll(pollCtx)
+	err = errors.Join(err, c.drain())
+	stopBackground()
+	others.Wait()
+	c.leave()
+	return err
+}
+
+func (c *Consumer) clientOptions() []kgo.Opt {
+	opts := []kgo.Opt{kgo.FetchMaxWait(fetchMaxWait)}
+	opts = append(opts, c.cfg.KafkaOptions...)
+	opts = append(opts,
+		kgo.SeedBrokers(c.cfg.Brokers...),
+		kgo.ConsumerGroup(c.cfg.Group),
+		kgo.ConsumeTopics(slices.Sorted(maps.Keys(c.handlers))...),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		// An offset out of range means that records are gone or that the offset
+		// is wrong; either is for a person to decide, so no reset.
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.DisableAutoCommit(),
+		// Polled records reach their assignment before a rebalance may go on.
+		// The poll loop allows it again at once: it never waits for work.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(c.assigned),
+		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) { c.release(ps, true) }),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) { c.release(ps, false) }),
+	)
+	if c.cfg.InstanceID != "" {
+		opts = append(opts, kgo.InstanceID(c.cfg.InstanceID))
+	}
+	if c.cfg.Protocol == KIP848 {
+		return append(opts, kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer())
+	}
+	return append(opts, kgo.Balancers(kgo.CooperativeStickyBalancer()))
+}
+
+// poll hands fetched records to their assignments until ctx ends. It returns what
+// fail was called with, if that is why.
+func (c *Consumer) poll(ctx context.Context) error {
+	defer c.client.AllowRebalance()
+	failures := make(map[partition]int)
+	for {
+		fetches := c.client.PollRecords(ctx, maxPoll)
+		if ctx.Err() != nil {
+			if fatal := c.fatal.Load(); fatal != nil {
+				return *fatal
+			}
+			return nil
+		}
+		if fetches.IsClientClosed() {
+			return fmt.Errorf("polling: %w", kgo.ErrClientClosed)
+		}
+		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+			p := partition{f.Topic, f.Partition}
+			if len(f.Records) > 0 {
+				delete(failures, p)
+				if a := c.assignment(p); a != nil {
+					a.deliver(f.Records)
+				}
+			}
+			if f.Err != nil {
+				failures[p]++
+				c.fetchFailed(p, failures[p], f.Err)
+			}
+		})
+		c.client.AllowRebalance()
+		if err := c.step(seam.AfterPoll); err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+func (c *Consumer) assignment(p partition) *assignment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.assignments[p]
+}
+
+// drain lets batches in flight finish, cuts off those that do not, and commits
+// what is completed. After a simulated crash it only cuts off.
+func (c *Consumer) drain() error {
+	c.mu.Lock()
+	c.closed = true
+	held := slices.Collect(maps.Values(c.assignments))
+	c.mu.Unlock()
+
+	var err error
+	if !c.crashed.Load() {
+		for _, a := range held {
+			a.close()
+		}
+		if !waitFor(&c.lanes, c.cfg.ShutdownTimeout) {
+			err = ErrDrainTimeout
+		}
+	}
+	c.cancelWork(errShutdown)
+	waitFor(&c.lanes, leaveTimeout)
+	if !c.crashed.Load() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.work), offsetCommitTimeout)
+		defer cancel()
+		c.commitMu.Lock()
+		defer c.commitMu.Unlock()
+		if commitErr := c.commitLocked(ctx, held); commitErr != nil {
+			c.cfg.Logger.Warn("last offset commit failed; completed records will be delivered again and found as duplicates", "error", commitErr)
+		}
+	}
+	return err
+}
+
+var errShutdown = errors.New("the consumer is shutting down")
+
+// leave leaves the group and closes the client.
+func (c *Consumer) leave() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.work), leaveTimeout)
+	defer cancel()
+	c.client.AllowRebalance()
+	if err := c.client.LeaveGroupContext(ctx); err != nil {
+		c.cfg.Logger.Warn("leaving the group failed; its partitions move on after the session timeout", "group", c.cfg.Group, "error", err)
+	}
+	c.client.CloseAllowingRebalance()
+}
+
+// waitFor waits for wg, at most d, and reports whether it was done.
+func waitFor(wg *sync.WaitGroup, d time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// step calls the test hook, if there is one.
+func (c *Consumer) step(s seam.Step) error {
+	if c.hook == nil {
+		return nil
+	}
+	if c.crashed.Load() {
+		return seam.ErrCrash
+	}
+	if err := c.hook(s); err != nil {
+		return fmt.Errorf("at step %s: %w", s, err)
+	}
+	return nil
+}
+
+// fail makes Run return err, as a crash would if err is one.
+func (c *Consumer) fail(err error) {
+	if errors.Is(err, seam.ErrCrash) {
+		c.crashed.Store(true)
+		c.cancelWork(err)
+	}
+	c.fatal.CompareAndSwap(nil, &err)
+	c.stopPoll()
+}
+
+// alarmLater queues an alarm; it may be called with locks held.
+func (c *Consumer) alarmLater(a Alarm) { c.alarms.put(a) }
+
+func (c *Consumer) raise(a Alarm) {
+	c.cfg.Logger.Error("alarm", "group", c.cfg.Group, "alarm", a)
+	if c.cfg.OnAlarm != nil {
+		c.cfg.OnAlarm(a)
+	}
+}

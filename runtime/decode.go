@@ -1,0 +1,259 @@
+package runtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// A Decoder turns a record's value into a handler's type. It is called from
+// several goroutines at once, and again for every attempt at a batch, so that a
+// handler that changes its payload starts each attempt from the record.
+type Decoder interface {
+	// Decode stores the payload of rec in v, a pointer to the type that the
+	// topic's handler was registered with, and returns the event's id. The id
+	// must come out of the payload: headers are rewritten by retries, mirrors
+	// and bridges. It returns ErrNoEventID if there is none, and ErrSkip for
+	// a record that is to be passed over.
+	Decode(rec *kgo.Record, v any) (uuid.UUID, error)
+}
+
+// JSON decodes payloads with encoding/json. The zero value takes the event id
+// from the top-level field "eventId" or "event_id".
+type JSON struct {
+	// IDFields are the fields that may hold the event id, compared exactly,
+	// unlike encoding/json's own matching. A dot descends into an object:
+	// "metadata.eventId". If more than one of them is present, or one is
+	// repeated, all must hold the same id.
+	IDFields []string
+}
+
+// Decode implements Decoder.
+func (d JSON) Decode(rec *kgo.Record, v any) (uuid.UUID, error) {
+	if err := json.Unmarshal(rec.Value, v); err != nil {
+		return uuid.Nil, fmt.Errorf("decoding JSON payload: %w", err)
+	}
+	return d.EventID(rec.Value)
+}
+
+// EventID returns the event id in a JSON document without decoding the rest.
+// Its errors wrap ErrNoEventID or those of encoding/json.
+func (d JSON) EventID(document []byte) (uuid.UUID, error) {
+	fields := d.IDFields
+	if len(fields) == 0 {
+		fields = []string{"eventId", "event_id"}
+	}
+	var found uuid.UUID
+	var where string
+	for _, field := range fields {
+		values, err := lookup(document, strings.Split(field, "."))
+		if err != nil {
+			return uuid.Nil, fmt.Errorf("looking for the event id: %w", err)
+		}
+		for _, raw := range values {
+			id, err := parseID(raw)
+			if err != nil {
+				return uuid.Nil, fmt.Errorf("field %q: %w", field, err)
+			}
+			if where != "" && id != found {
+				return uuid.Nil, fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, where, field, found, id)
+			}
+			found, where = id, field
+		}
+	}
+	if where == "" {
+		return uuid.Nil, fmt.Errorf("%w: none of the fields %q is present", ErrNoEventID, fields)
+	}
+	return found, nil
+}
+
+func parseID(raw []byte) (uuid.UUID, error) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return uuid.Nil, fmt.Errorf("%w: not a string", ErrNoEventID)
+	}
+	text := raw[1 : len(raw)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		var unescaped string
+		if err := json.Unmarshal(raw, &unescaped); err != nil {
+			return uuid.Nil, fmt.Errorf("%w: %w", ErrNoEventID, err)
+		}
+		text = []byte(unescaped)
+	}
+	id, err := uuid.ParseBytes(text)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("%w: %w", ErrNoEventID, err)
+	}
+	if id == uuid.Nil || id == uuid.Max {
+		return uuid.Nil, fmt.Errorf("%w: %s is no event's id", ErrNoEventID, id)
+	}
+	return id, nil
+}
+
+var errBadJSON = errors.New("malformed JSON")
+
+// lookup returns the raw values at path in a JSON document, in document order:
+// several if a name is repeated, none if the path leads nowhere.
+func lookup(document []byte, path []string) ([][]byte, error) {
+	s := scanner{data: document}
+	s.space()
+	if s.peek() != '{' {
+		if err := s.value(); err != nil {
+			return nil, err
+		}
+		return nil, nil
+	}
+	var found [][]byte
+	err := s.object(func(name, value []byte) error {
+		if !nameIs(name, path[0]) {
+			return nil
+		}
+		if len(path) == 1 {
+			found = append(found, value)
+			return nil
+		}
+		deeper, err := lookup(value, path[1:])
+		found = append(found, deeper...)
+		return err
+	})
+	return found, err
+}
+
+// nameIs compares a raw member name, with its quotes, to a field.
+func nameIs(raw []byte, field string) bool {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1:len(raw)-1]) == field
+	}
+	var name string
+	return json.Unmarshal(raw, &name) == nil && name == field
+}
+
+// scanner walks over a document that encoding/json has accepted or will judge:
+// it finds where values begin and end and is lenient about what they hold.
+type scanner struct {
+	data []byte
+	pos  int
+}
+
+func (s *scanner) peek() byte {
+	if s.pos < len(s.data) {
+		return s.data[s.pos]
+	}
+	return 0
+}
+
+func (s *scanner) space() {
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case ' ', '\t', '\r', '\n':
+			s.pos++
+		default:
+			return
+		}
+	}
+}
+
+// object calls member for every member of the object that starts here.
+func (s *scanner) object(member func(name, value []byte) error) error {
+	s.pos++
+	for {
+		s.space()
+		if s.peek() == '}' {
+			s.pos++
+			return nil
+		}
+		start := s.pos
+		if err := s.str(); err != nil {
+			return err
+		}
+		name := s.data[start:s.pos]
+		s.space()
+		if s.peek() != ':' {
+			return errBadJSON
+		}
+		s.pos++
+		s.space()
+		start = s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		if err := member(name, s.data[start:s.pos]); err != nil {
+			return err
+		}
+		s.space()
+		switch s.peek() {
+		case ',':
+			s.pos++
+		case '}':
+		default:
+			return errBadJSON
+		}
+	}
+}
+
+// str passes over a string.
+func (s *scanner) str() error {
+	if s.peek() != '"' {
+		return errBadJSON
+	}
+	for s.pos++; s.pos < len(s.data); s.pos++ {
+		switch s.data[s.pos] {
+		case '\\':
+			s.pos++
+		case '"':
+			s.pos++
+			return nil
+		}
+	}
+	return errBadJSON
+}
+
+// value passes over one value without recursion, so that nesting cannot
+// exhaust the stack.
+func (s *scanner) value() error {
+	depth := 0
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case '"':
+			if err := s.str(); err != nil {
+				return err
+			}
+		case '{', '[':
+			depth++
+			s.pos++
+		case '}', ']':
+			if depth == 0 {
+				return errBadJSON
+			}
+			depth--
+			s.pos++
+		case ' ', '\t', '\r', '\n', ',', ':':
+			if depth == 0 {
+				return errBadJSON
+			}
+			s.pos++
+			continue
+		default:
+			s.scalar()
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+	return errBadJSON
+}
+
+// scalar passes over a number or a literal.
+func (s *scanner) scalar() {
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case ' ', '\t', '\r', '\n', ',', ':', '{', '}', '[', ']', '"':
+			return
+		}
+		s.pos++
+	}
+}

@@ -1,0 +1,231 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+var (
+	// ErrNoEventID says that a payload holds no event id, or none that is a
+	// UUID. Such a record cannot be deduplicated and is treated as failed.
+	ErrNoEventID = errors.New("payload holds no event id")
+
+	// ErrSkip, returned or wrapped by a Decoder, says that a record is none of
+	// the handler's business, such as another type of event in a shared topic
+	// or a tombstone. The record counts as completed and nothing is written.
+	ErrSkip = errors.New("record skipped by its decoder")
+
+	// ErrTransactionControl is what a handler gets that tries to end or begin
+	// the batch's transaction itself. Marks and effects stand or fall together,
+	// so only the runtime commits. Savepoints (pgx.Tx.Begin) are allowed.
+	ErrTransactionControl = errors.New("the runtime owns the transaction")
+
+	// ErrDrainTimeout says that Run returned while batches were cut off because
+	// they did not finish within Config.ShutdownTimeout. They were rolled back
+	// or, if they were committing, will be found as duplicates; nothing is lost.
+	ErrDrainTimeout = errors.New("batches did not finish before the shutdown timeout")
+)
+
+// errEndedByHandler says that a handler ended the transaction by a way around
+// the runtime's pgx.Tx.
+var errEndedByHandler = fmt.Errorf("%w, but a handler ended it on the bare connection", ErrTransactionControl)
+
+// A SwallowedError reports a handler that got an error from a statement and
+// returned nil. PostgreSQL had aborted the transaction by then, so nothing of
+// it could be kept (a COMMIT would have answered ROLLBACK).
+type SwallowedError struct {
+	// SQL is the statement whose error the handler ignored, empty if the
+	// runtime did not see it (pgx.Conn used directly, SendBatch).
+	SQL string
+	// Err is the statement's error, nil if the runtime did not see it.
+	Err error
+}
+
+func (e *SwallowedError) Error() string {
+	switch {
+	case e.SQL != "" && e.Err != nil:
+		return fmt.Sprintf("handler returned nil although its statement %q had failed: %v", e.SQL, e.Err)
+	default:
+		return "handler returned nil although one of its statements had failed"
+	}
+}
+
+func (e *SwallowedError) Unwrap() error { return e.Err }
+
+// A PanicError is a handler's or decoder's panic, caught so that one record
+// does not take down every partition of the process. It counts as the record's
+// failure.
+type PanicError struct {
+	Value any    // what was passed to panic
+	Stack []byte // the panicking goroutine's stack
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// databaseError is an error of a statement the runtime itself issued.
+type databaseError struct {
+	doing string
+	err   error
+}
+
+func (e *databaseError) Error() string { return e.doing + ": " + e.err.Error() }
+func (e *databaseError) Unwrap() error { return e.err }
+
+// recordError is an error that belongs to one event of a batch, or to the
+// batch as a whole when index is negative.
+type recordError struct {
+	index int // of the event in the attempt's batch
+	err   error
+}
+
+func (e *recordError) Error() string { return e.err.Error() }
+func (e *recordError) Unwrap() error { return e.err }
+
+// A verdict says what to do about a failed transaction.
+type verdict int
+
+const (
+	// retry: nothing says that a record is at fault; the same transaction may
+	// succeed later.
+	retry verdict = iota
+	// environment: every record would fail alike until someone repairs the
+	// database, a privilege or the code. Retried too, but with an alarm at once,
+	// and never dead-lettered: a missing migration must not empty a topic.
+	environment
+	// guilty: a record is at fault and will be at fault again.
+	guilty
+	// broken: the transaction was ended behind the runtime's back; what was
+	// kept of it is unknown, and going on could lose events.
+	broken
+)
+
+// judge classifies the error of a failed batch transaction. connLost says that
+// the connection was found closed afterwards, which outweighs whatever a
+// handler made of it. SQLSTATE classes are those of PostgreSQL's appendix
+// "PostgreSQL Error Codes".
+func judge(err error, connLost bool) verdict {
+	if errors.Is(err, errEndedByHandler) {
+		return broken
+	}
+	own := new(databaseError)
+	isOwn := errors.As(err, &own)
+	if code, ok := sqlState(err); ok {
+		v := judgeSQLState(code)
+		if v == guilty && isOwn {
+			return environment // no record can be at fault in the runtime's own statements
+		}
+		return v
+	}
+	if connLost || isOwn || isConnectionError(err) {
+		return retry
+	}
+	return guilty
+}
+
+func judgeSQLState(code string) verdict {
+	switch code {
+	case "55P03", // lock_not_available: another owner is in flight, never "duplicate"
+		"55006", // object_in_use
+		"25P03", // idle_in_transaction_session_timeout
+		"25P04", // transaction_timeout
+		"25006": // read_only_sql_transaction: connected to a standby during failover
+		return retry
+	}
+	switch code[:2] {
+	case "08", // connection exception
+		"40", // serialization failure, deadlock
+		"53", // insufficient resources
+		"57", // operator intervention, query_canceled among it
+		"58", // system error
+		"XX": // internal error
+		return retry
+	case "0A", // feature not supported
+		"25", // invalid transaction state
+		"26", // invalid statement name: a pooler that mixes up sessions
+		"28", // invalid authorization
+		"3D", // invalid catalog
+		"3F", // invalid schema
+		"42": // syntax error or access rule violation, undefined objects
+		return environment
+	}
+	return guilty
+}
+
+// isTimeout tells whether the attempt ran out of time, which a smaller batch
+// may cure.
+func isTimeout(err error) bool {
+	code, ok := sqlState(err)
+	return code == "57014" || code == "25P04" || (!ok && errors.Is(err, context.DeadlineExceeded))
+}
+
+func sqlState(err error) (string, bool) {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		if code := state.SQLState(); len(code) == 5 {
+			return code, true
+		}
+	}
+	return "", false
+}
+
+// isConnectionError tells whether a handler's error speaks of a connection, to
+// PostgreSQL or to anything else it talks to, that may work again later. io.EOF
+// is not among them: with a living database connection it is more likely what a
+// parser says of a truncated payload.
+func isConnectionError(err error) bool {
+	var netErr net.Error
+	var connectErr *pgconn.ConnectError
+	return errors.As(err, &netErr) || errors.As(err, &connectErr) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+// isMissingPartition tells whether err is PostgreSQL's refusal to route a row of
+// processed_event because no partition covers it. It shares SQLSTATE 23514 with
+// CHECK constraints; those carry a constraint name.
+func isMissingPartition(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code == "23514" &&
+		pgErr.ConstraintName == "" && pgErr.Routine == "ExecFindPartition"
+}
+
+// controlsTransaction tells whether sql holds a command that begins, ends or
+// prepares a transaction. It reads sql with and without what looks like comments
+// and takes every semicolon for the end of a command, so it may refuse a literal
+// that reads like a command; it must not miss one, since a handler's COMMIT would
+// keep the marks of events that have not been handled.
+func controlsTransaction(sql string) bool {
+	if anyControls(sql) {
+		return true
+	}
+	return (strings.Contains(sql, "--") || strings.Contains(sql, "/*")) && anyControls(comments.ReplaceAllString(sql, " "))
+}
+
+var comments = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/`)
+
+func anyControls(sql string) bool {
+	for command := range strings.SplitSeq(sql, ";") {
+		words := strings.Fields(strings.ToLower(command))
+		if len(words) == 0 {
+			continue
+		}
+		switch words[0] {
+		case "begin", "start", "commit", "end", "abort":
+			return true
+		case "rollback":
+			if !slices.Contains(words, "to") {
+				return true
+			}
+		case "prepare":
+			if len(words) > 1 && words[1] == "transaction" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func TestAFailureIsJudgedByItsSQLState(t *testing.T) {
+	pg := func(code string) error { return &pgconn.PgError{Code: code, Message: "déjà vu"} }
+	own := func(err error) error { return &databaseError{doing: "marking", err: err} }
+	byRecord := func(err error) error {
+		return &recordError{index: 3, err: fmt.Errorf("handling: %w", err)}
+	}
+	cases := map[string]struct {
+		err  error
+		lost bool
+		want verdict
+	}{
+		"serialization failure":            {byRecord(pg("40001")), false, retry},
+		"deadlock":                         {byRecord(pg("40P01")), false, retry},
+		"lock not available":               {byRecord(pg("55P03")), false, retry},
+		"query cancelled":                  {byRecord(pg("57014")), false, retry},
+		"administrator's command":          {byRecord(pg("57P01")), true, retry},
+		"connection failure":               {byRecord(pg("08006")), false, retry},
+		"too many connections":             {own(pg("53300")), false, retry},
+		"idle in transaction":              {byRecord(pg("25P03")), true, retry},
+		"read only":                        {byRecord(pg("25006")), false, retry},
+		"undefined table":                  {byRecord(pg("42P01")), false, environment},
+		"no privilege":                     {byRecord(pg("42501")), false, environment},
+		"no unique key for the marks":      {own(pg("42P10")), false, environment},
+		"no partition for the marks":       {own(pg("23514")), false, environment},
+		"unique violation":                 {byRecord(pg("23505")), false, guilty},
+		"check violation":                  {byRecord(pg("23514")), false, guilty},
+		"out of range":                     {byRecord(pg("22003")), false, guilty},
+		"raised by a trigger":              {byRecord(pg("P0001")), false, guilty},
+		"unknown code":                     {byRecord(pg("ZZ999")), false, guilty},
+		"handler's own error":              {byRecord(errors.New("no such customer")), false, guilty},
+		"handler's error, connection lost": {byRecord(errors.New("no such customer")), true, retry},
+		"truncated payload":                {byRecord(io.ErrUnexpectedEOF), false, guilty},
+		"upstream refused":                 {byRecord(&net.OpError{Op: "dial", Err: errors.New("refused")}), false, retry},
+		"deadline":                         {byRecord(context.DeadlineExceeded), false, retry},
+		"runtime's statement, no answer":   {own(io.ErrUnexpectedEOF), false, retry},
+		"panic":                            {byRecord(&PanicError{Value: 1}), false, guilty},
+		"swallowed deadlock":               {byRecord(&SwallowedError{SQL: "UPDATE", Err: pg("40P01")}), false, retry},
+		"swallowed violation":              {byRecord(&SwallowedError{SQL: "UPDATE", Err: pg("23505")}), false, guilty},
+		"transaction ended by a handler":   {byRecord(errEndedByHandler), false, broken},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := judge(tc.err, tc.lost); got != tc.want {
+				t.Errorf("verdict on %v is %d, want %d", tc.err, got, tc.want)
+			}
+		})
+	}
+}
+
+var controlling = map[string]bool{
+	"commit":                           true,
+	" COMMIT ":                         true,
+	"commit;":                          true,
+	"End":                              true,
+	"abort":                            true,
+	"begin":                            true,
+	"START TRANSACTION":                true,
+	"rollback":                         true,
+	"ROLLBACK AND CHAIN":               true,
+	"rollback work":                    true,
+	"prepare transaction 'x'":          true,
+	"select 1; commit":                 true,
+	"select 1;\n\tROLLBACK;":           true,
+	"/* why */ commit":                 true,
+	"-- why\ncommit":                   true,
+	"select 1; -- why\n /* x */commit": true,
+	"rollback to savepoint a":          false,
+	"ROLLBACK TO a":                    false,
+	"savepoint a":                      false,
+	"release a":                        false,
+	"prepare p as select 1":            false,
+	"insert into t values ('commit')":  false,
+	"select commit from t":             false,
+	"update t set x = 'a' where b":     false,
+	"":                                 false,
+	";;":                               false,
+}
+
+func TestTransactionControlIsRecognised(t *testing.T) {
+	for sql, want := range controlling {
+		if got := controlsTransaction(sql); got != want {
+			t.Errorf("controlsTransaction(%q) is %t, want %t", sql, got, want)
+		}
+	}
+}
+
+func FuzzTransactionControlIsRecognisedBehindAnything(f *testing.F) {
+	for sql := range controlling {
+		f.Add(sql)
+	}
+	f.Fuzz(func(t *testing.T, before string) {
+		if strings.ContainsAny(before, `'"$/-`) {
+			t.Skip() // may quote or comment out what follows
+		}
+		if !controlsTransaction(before + ";commit") {
+			t.Errorf("commit after %q was not recognised", before)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+// Package seam names the places between two steps of the runtime's order of
+// operations, so that tests can stop a consumer exactly there: kill the
+// process, cut a connection, or make the consumer drop everything it holds as
+// if it had crashed.
+//
+// A hook travels in the context given to Consumer.Run. Production code sets
+// none, and the package is internal so that it cannot. It knows nothing of
+// Kafka or PostgreSQL and must stay free of imports beyond the standard library.
+package seam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Step is a place between two steps of the order of operations, named after
+// what has just happened or is just about to.
+type Step int
+
+// The steps, in the order in which a record passes them.
+const (
+	// AfterPoll: records have been polled and handed to their partitions.
+	AfterPoll Step = iota
+	// AfterDecode: a batch has been decoded, its ids checked; no SQL yet.
+	AfterDecode
+	// AfterBegin: the transaction is open, nothing has been written.
+	AfterBegin
+	// AfterMark: the batch's ids are in processed_event, uncommitted.
+	AfterMark
+	// AfterHandlers: the handlers have run, queued statements may be unsent.
+	AfterHandlers
+	// BeforeCommit: every statement of the batch has been answered.
+	BeforeCommit
+	// AfterCommit: PostgreSQL has confirmed the commit; the watermark has not
+	// moved.
+	AfterCommit
+	// AfterWatermark: the records count as completed; their offsets are not
+	// committed.
+	AfterWatermark
+	// BeforeOffsetCommit: an offset commit is about to be sent.
+	BeforeOffsetCommit
+	// AfterOffsetCommit: the broker has answered an offset commit.
+	AfterOffsetCommit
+)
+
+// Steps lists every step in order.
+func Steps() []Step {
+	return []Step{
+		AfterPoll, AfterDecode, AfterBegin, AfterMark, AfterHandlers,
+		BeforeCommit, AfterCommit, AfterWatermark, BeforeOffsetCommit, AfterOffsetCommit,
+	}
+}
+
+// String returns the step's name as in this package.
+func (s Step) String() string {
+	names := [...]string{
+		"AfterPoll", "AfterDecode", "AfterBegin", "AfterMark", "AfterHandlers",
+		"BeforeCommit", "AfterCommit", "AfterWatermark", "BeforeOffsetCommit", "AfterOffsetCommit",
+	}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("Step(%d)", int(s))
+	}
+	return names[s]
+}
+
+// ErrCrash makes the consumer behave as if its process had died at the step:
+// it writes nothing more to PostgreSQL, commits no offset, and Run returns an
+// error that wraps what the hook returned. A hook returns it, or an error that
+// wraps it.
+var ErrCrash = errors.New("crash")
+
+// A Hook is called at each step, possibly from several goroutines at once.
+// Returning an error that is ErrCrash crashes the consumer; any other error
+// fails the step as a lost database connection would. A hook may block.
+type Hook func(Step) error
+
+type key struct{}
+
+// With returns a context that carries hook to Consumer.Run.
+func With(ctx context.Context, hook Hook) context.Context {
+	return context.WithValue(ctx, key{}, hook)
+}
+
+// From returns the hook that ctx carries, or nil.
+func From(ctx context.Context) Hook {
+	hook, _ := ctx.Value(key{}).(Hook)
+	return hook
+}

@@ -1,0 +1,193 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/idemlint/idemlint/runtime/internal/seam"
+)
+
+// run processes batches until the assignment ends or stops.
+func (l *lane) run() {
+	for {
+		items := l.next()
+		for len(items) > 0 {
+			n, ok := l.process(items)
+			if !ok {
+				return
+			}
+			items = items[n:]
+		}
+		if l.assignment.isClosing() {
+			return
+		}
+	}
+}
+
+// process brings the first items, at most l.limit, to an end and returns how many
+// that were. It is false when the lane must end: the assignment is over or
+// stopped, and what was not completed stays uncommitted.
+func (l *lane) process(items []*item) (int, bool) {
+	a := l.assignment
+	c := a.consumer
+	for attempt := 1; ; attempt++ {
+		if attempt > 1 && a.isClosing() {
+			return 0, false
+		}
+		run := items[:min(len(items), l.limit)]
+		out, err := a.attempt(run)
+		var failure *txFailure
+		if errors.As(err, &failure) && failure.verdict == guilty && a.ctx.Err() == nil {
+			c.cfg.Logger.Warn("batch failed by a record's fault; isolating it",
+				"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", run[0].rec.Offset, "error", err)
+			c.stats.isolations.Add(1)
+			out, err = a.isolate(run)
+		}
+		if err == nil {
+			l.limit = min(c.cfg.BatchSize, l.limit*2)
+			return len(run), l.settle(out)
+		}
+		if a.ctx.Err() != nil || !l.handleFailure(run, attempt, err) {
+			return 0, false
+		}
+	}
+}
+
+// handleFailure decides, after an attempt at items that settled nothing, whether
+// to try again, and waits before it says so.
+func (l *lane) handleFailure(items []*item, attempt int, err error) bool {
+	a := l.assignment
+	c := a.consumer
+	if errors.Is(err, seam.ErrCrash) {
+		c.fail(err)
+		return false
+	}
+	var failure *txFailure
+	if !errors.As(err, &failure) {
+		failure = &txFailure{retry, err}
+	}
+	first := items[0].rec
+	alarm := Alarm{Kind: AlarmRetrying, Topic: a.topic, Partition: a.id, Offset: first.Offset, Attempt: attempt, Err: err}
+	if failure.verdict == broken {
+		alarm.Kind = AlarmPartitionStopped
+		alarm.Err = fmt.Errorf("marks of events in this batch may have been kept without their effects: %w", err)
+		a.stop(alarm)
+		return false
+	}
+	if isTimeout(err) {
+		l.limit = max(1, len(items)/2)
+	}
+	c.stats.retries.Add(1)
+	c.cfg.Logger.Warn("batch failed; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
+		"offset", first.Offset, "attempt", attempt, "error", err)
+	if repeats(attempt) || attempt == 1 && failure.verdict == environment {
+		c.alarmLater(alarm)
+	}
+	if isMissingPartition(err) {
+		c.repairPartitions(a.ctx)
+	}
+	return l.backOff(attempt)
+}
+
+// pauseFrom is the attempt from which on the partition is not fetched while it
+// waits. Resuming costs up to a fetch's wait at the broker, so what heals at once
+// is not worth a pause; the buffer's limit holds anyway.
+const pauseFrom = 4
+
+// backOff waits, in the end with the partition paused. It is false if the
+// assignment ended meanwhile.
+func (l *lane) backOff(attempt int) bool {
+	a := l.assignment
+	if attempt >= pauseFrom {
+		a.setRetrying(1)
+		defer a.setRetrying(-1)
+	}
+	timer := time.NewTimer(backoff(a.consumer.cfg, attempt))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-a.closing:
+		return false
+	case <-a.ctx.Done():
+		return false
+	}
+}
+
+// backoff returns a random wait of up to the attempt's exponential bound, and at
+// least BackoffMin.
+func backoff(cfg Config, attempt int) time.Duration {
+	bound := cfg.BackoffMax
+	if attempt < 30 {
+		bound = min(bound, cfg.BackoffMin<<(attempt-1))
+	}
+	if bound <= cfg.BackoffMin {
+		return cfg.BackoffMin
+	}
+	return cfg.BackoffMin + rand.N(bound-cfg.BackoffMin)
+}
+
+// settle does what follows the commit: dead letters, then the watermark. It is
+// false when the lane must end.
+func (l *lane) settle(out *outcome) bool {
+	a := l.assignment
+	c := a.consumer
+	for _, failed := range out.failed {
+		if !l.deadLetter(failed) {
+			return false
+		}
+	}
+	for _, q := range out.refused {
+		c.cfg.Logger.Warn("event quarantined", "quarantined", q)
+	}
+	a.complete(out.items)
+	c.stats.add(out)
+	if err := c.step(seam.AfterWatermark); err != nil {
+		c.fail(err)
+		return false
+	}
+	if out.stop == nil {
+		return true
+	}
+	a.stop(Alarm{
+		Kind: AlarmPartitionStopped, Topic: a.topic, Partition: a.id,
+		Offset: out.stop.Record.Offset, EventID: out.stop.EventID, Err: out.stop.Err,
+	})
+	return false
+}
+
+// deadLetter puts a record out of the way, as often as it takes. It is false if
+// the assignment ended before that was done.
+func (l *lane) deadLetter(failed FailedRecord) bool {
+	a := l.assignment
+	c := a.consumer
+	for attempt := 1; ; attempt++ {
+		err := putGuarded(a.ctx, c.cfg.DeadLetter, failed)
+		if err == nil {
+			c.stats.deadLettered.Add(1)
+			return true
+		}
+		if a.ctx.Err() != nil {
+			return false
+		}
+		c.cfg.Logger.Warn("dead letter not written; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
+			"offset", failed.Record.Offset, "attempt", attempt, "error", err)
+		if repeats(attempt) {
+			c.alarmLater(Alarm{
+				Kind: AlarmDeadLetter, Topic: a.topic, Partition: a.id, Offset: failed.Record.Offset,
+				EventID: failed.EventID, Attempt: attempt, Err: err,
+			})
+		}
+		if !l.backOff(attempt) {
+			return false
+		}
+	}
+}
+
+func putGuarded(ctx context.Context, dl DeadLetter, failed FailedRecord) (err error) {
+	defer catch(&err)
+	return dl.Put(ctx, failed)
+}

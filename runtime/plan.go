@@ -1,0 +1,140 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// A plan is what an attempt is going to do with a run of records: which of them
+// are events to mark and handle, and what the others are.
+type plan struct {
+	// items are the records covered: all that were asked for or, if one of them
+	// stops the partition, those before it.
+	items []*item
+	batch batch
+	// order holds the batch's events by index, in partition order, without repeats.
+	order []int
+	// ids and itemOf are indexed like the batch's events.
+	ids    []uuid.UUID
+	itemOf []int // position in items
+
+	repeats int
+	skipped int
+	refused []Quarantined
+	failed  []FailedRecord // undecodable, for Config.DeadLetter
+	stop    *FailedRecord  // the record after items, which stops the partition
+}
+
+// plan decodes records and sorts out those that no SQL is needed for.
+func (a *assignment) plan(items []*item) *plan {
+	c := a.consumer
+	p := &plan{
+		items:  items,
+		batch:  a.handler.newBatch(c.cfg.Decoder, len(items)),
+		order:  make([]int, 0, len(items)),
+		ids:    make([]uuid.UUID, 0, len(items)),
+		itemOf: make([]int, 0, len(items)),
+	}
+	now := c.maintainer.Now()
+	seen := make(map[uuid.UUID]struct{}, len(items))
+	for i, it := range items {
+		id, err := p.batch.decode(it.rec)
+		if errors.Is(err, ErrSkip) {
+			p.skipped++
+			continue
+		}
+		if err != nil {
+			failed := FailedRecord{Record: it.rec, Group: c.cfg.Group, Err: fmt.Errorf("decoding: %w", err)}
+			if c.cfg.DeadLetter == nil {
+				p.stop, p.items = &failed, items[:i]
+				break
+			}
+			p.failed = append(p.failed, failed)
+			continue
+		}
+		event := len(p.ids)
+		p.ids, p.itemOf = append(p.ids, id), append(p.itemOf, i)
+		if err := c.maintainer.Check(id, now); err != nil {
+			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.rec, id, err))
+			continue
+		}
+		if _, repeated := seen[id]; repeated {
+			p.repeats++
+			continue
+		}
+		seen[id] = struct{}{}
+		p.order = append(p.order, event)
+	}
+	return p
+}
+
+// needsDatabase tells whether there is anything to write.
+func (p *plan) needsDatabase() bool { return len(p.order)+len(p.refused) > 0 }
+
+// sortedIDs returns the ids of events in ascending order. All transactions
+// insert marks in this order, so that two of them that share ids cannot wait
+// for each other.
+func (p *plan) sortedIDs(events []int) []pgtype.UUID {
+	ids := make([]pgtype.UUID, len(events))
+	for n, i := range events {
+		ids[n] = pgtype.UUID{Bytes: p.ids[i], Valid: true}
+	}
+	slices.SortFunc(ids, func(x, y pgtype.UUID) int { return bytes.Compare(x.Bytes[:], y.Bytes[:]) })
+	return ids
+}
+
+// markSQL inserts the marks of a batch and returns the ids that had none. It
+// names the key, so that PostgreSQL refuses it (42P10) on a table where
+// (event_id, consumer_group) is not unique and nothing would be deduplicated.
+const markSQL = `INSERT INTO processed_event (event_id, consumer_group)
+SELECT id, $2 FROM unnest($1::uuid[]) AS id
+ON CONFLICT (event_id, consumer_group) DO NOTHING
+RETURNING event_id`
+
+const unmarkSQL = `DELETE FROM processed_event WHERE event_id = ANY($1::uuid[]) AND consumer_group = $2`
+
+// mark inserts the marks of events and returns those events that had none, in
+// partition order.
+func (p *plan) mark(ctx context.Context, tx pgx.Tx, group string, events []int) ([]int, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, markSQL, p.sortedIDs(events), group)
+	if err != nil {
+		return nil, &databaseError{doing: "marking events as processed", err: err}
+	}
+	fresh := make(map[uuid.UUID]struct{}, len(events))
+	var id pgtype.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		fresh[id.Bytes] = struct{}{}
+		return nil
+	})
+	if err != nil {
+		return nil, &databaseError{doing: "marking events as processed", err: err}
+	}
+	if len(fresh) == len(events) {
+		return events, nil
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(i int) bool {
+		_, ok := fresh[p.ids[i]]
+		return !ok
+	}), nil
+}
+
+// unmark takes back the marks of events in the transaction that made them.
+func (p *plan) unmark(ctx context.Context, tx pgx.Tx, group string, events []int) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, unmarkSQL, p.sortedIDs(events), group); err != nil {
+		return &databaseError{doing: "taking back marks of failed events", err: err}
+	}
+	return nil
+}

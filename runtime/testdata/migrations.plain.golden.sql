@@ -1,0 +1,57 @@
+-- migration 1: processed_event
+-- A mark for every event that a consumer group has processed, for ids that do not tell their time. Old marks are
+-- deleted in batches; the block range index finds them without a cost for every insert.
+CREATE TABLE processed_event (
+    event_id       uuid        NOT NULL,
+    consumer_group text        NOT NULL,
+    processed_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (event_id, consumer_group)
+);
+CREATE INDEX processed_event_processed_at ON processed_event USING brin (processed_at) WITH (autosummarize = on);
+
+-- migration 2: processed_event_upkeep
+-- What may be forgotten: nothing that any of these groups may still get again. A group that is gone for good holds
+-- its marks until its row is deleted.
+CREATE TABLE processed_event_group (
+    consumer_group     text        PRIMARY KEY,
+    retention          interval    NOT NULL,
+    redelivery         interval    NOT NULL,
+    -- How far ahead of the clock the group accepts event ids.
+    skew               interval    NOT NULL,
+    -- The oldest event that an uncommitted offset may still bring; null while nobody knows.
+    oldest_uncommitted timestamptz,
+    reported_at        timestamptz NOT NULL DEFAULT now()
+);
+
+-- What is forgotten: marks of events made before dropped_before are gone or going. It only ever rises.
+CREATE TABLE processed_event_horizon (
+    singleton      boolean     PRIMARY KEY DEFAULT true CHECK (singleton),
+    dropped_before timestamptz NOT NULL DEFAULT '-infinity',
+    raised_at      timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO processed_event_horizon DEFAULT VALUES;
+
+-- migration 3: quarantined_event
+-- Records that were refused because nobody can tell whether they are repeats, whole, for a person to decide.
+CREATE TABLE quarantined_event (
+    id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    consumer_group   text        NOT NULL,
+    topic            text        NOT NULL,
+    partition_id     integer     NOT NULL,
+    record_offset    bigint      NOT NULL,
+    record_timestamp timestamptz NOT NULL,
+    record_key       bytea,
+    record_value     bytea,
+    header_keys      bytea[]     NOT NULL DEFAULT '{}',
+    header_values    bytea[]     NOT NULL DEFAULT '{}',
+    event_id         uuid,
+    reason           text        NOT NULL,
+    detail           text        NOT NULL DEFAULT '',
+    quarantined_at   timestamptz NOT NULL DEFAULT now(),
+    -- The same record delivered again is one row. A topic that was deleted and made anew repeats offsets, hence
+    -- the digest of what the record holds.
+    record_digest    bytea       NOT NULL,
+    UNIQUE (consumer_group, topic, partition_id, record_offset, record_timestamp, record_digest)
+);
+CREATE INDEX quarantined_event_event_id ON quarantined_event (event_id);
+

@@ -1,0 +1,300 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// maxQueued bounds the statements held back before they are sent, so that a
+// batch of events with many statements each does not hold all of them and
+// their arguments in memory.
+const maxQueued = 4096
+
+// Queue adds a statement to the pipeline of the handler's transaction and
+// returns at once. The runtime sends all statements queued by a batch's events
+// in one round trip, in the order in which they were queued, before anything
+// else that is run on tx and before the commit. A statement's failure is the
+// failure of the event that queued it, so there is nothing to check but the
+// returned error, which is a misuse. Use Queue when the handler does not need
+// the statement's result.
+//
+// With a tx that is not the runtime's own, as in a test of the handler alone,
+// the statement is executed at once.
+func Queue(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+	queuing, ok := tx.(*batchTx)
+	if !ok {
+		if _, err := tx.Exec(ctx, sql, args...); err != nil {
+			return fmt.Errorf("executing a statement that was to be queued: %w", err)
+		}
+		return nil
+	}
+	s := queuing.session
+	if sql != s.harmless {
+		if controlsTransaction(sql) {
+			return fmt.Errorf("queueing %q: %w", sql, ErrTransactionControl)
+		}
+		s.harmless = sql
+	}
+	if len(s.queue) >= maxQueued {
+		if err := s.flush(ctx); err != nil {
+			return err
+		}
+	}
+	s.queue = append(s.queue, queuedStatement{sql: sql, args: args, event: s.event})
+	return nil
+}
+
+type queuedStatement struct {
+	sql   string
+	args  []any
+	event int
+}
+
+// txSession is what all handles on one batch transaction share: the pipeline,
+// the event that is being handled, and the first statement that failed.
+type txSession struct {
+	conn  *pgx.Conn
+	queue []queuedStatement
+	event int // index of the event being handled, negative for a whole batch
+
+	// harmless is the last statement that was found not to control the
+	// transaction; a handler queues the same one for every event.
+	harmless string
+
+	failedSQL string
+	failedErr error
+	// flushed is the queue's failure, already attributed to its event.
+	flushed *recordError
+}
+
+// note remembers the first failed statement. What follows it in the same
+// transaction is 25P02 or, in a pipeline, a copy of the first error.
+func (s *txSession) note(sql string, err error) {
+	if err != nil && s.failedErr == nil && !errors.Is(err, pgx.ErrNoRows) {
+		s.failedSQL, s.failedErr = sql, err
+	}
+}
+
+// forget drops what note remembered, once a savepoint has undone it.
+func (s *txSession) forget() { s.failedSQL, s.failedErr, s.flushed = "", nil, nil }
+
+// aborted tells whether PostgreSQL has given up the transaction.
+func (s *txSession) aborted() bool { return s.conn.PgConn().TxStatus() == 'E' }
+
+// ended tells whether there is no transaction any more on a living connection.
+func (s *txSession) ended() bool {
+	return !s.conn.IsClosed() && s.conn.PgConn().TxStatus() == 'I'
+}
+
+// flush sends the queued statements in one round trip and empties the queue.
+// Its error is a *recordError of the event whose statement failed first.
+func (s *txSession) flush(ctx context.Context) error {
+	if len(s.queue) == 0 {
+		return nil
+	}
+	queue := s.queue
+	s.queue = s.queue[:0]
+	var batch pgx.Batch
+	batch.QueuedQueries = make([]*pgx.QueuedQuery, 0, len(queue))
+	for _, q := range queue {
+		batch.Queue(q.sql, q.args...)
+	}
+	results := s.conn.SendBatch(ctx, &batch)
+	for _, q := range queue {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close() // repeats the first error, the only evidence
+			s.note(q.sql, err)
+			s.flushed = &recordError{index: q.event, err: fmt.Errorf("executing queued %q: %w", q.sql, err)}
+			return s.flushed
+		}
+	}
+	if err := results.Close(); err != nil {
+		return &databaseError{doing: "closing the pipeline", err: err}
+	}
+	return nil
+}
+
+// batchTx is the pgx.Tx that handlers get: it keeps queued and direct
+// statements in order, remembers the first failure, and does not let a handler
+// end the transaction.
+type batchTx struct {
+	raw     pgx.Tx
+	session *txSession
+	nested  bool
+}
+
+var _ pgx.Tx = (*batchTx)(nil)
+
+// Begin opens a savepoint.
+func (t *batchTx) Begin(ctx context.Context) (pgx.Tx, error) {
+	if err := t.session.flush(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := t.raw.Begin(ctx)
+	if err != nil {
+		t.session.note("savepoint", err)
+		return nil, err
+	}
+	return &batchTx{raw: raw, session: t.session, nested: true}, nil
+}
+
+// Commit releases a savepoint; on the batch's own transaction it is refused.
+func (t *batchTx) Commit(ctx context.Context) error {
+	if !t.nested {
+		return fmt.Errorf("commit in a handler: %w", ErrTransactionControl)
+	}
+	if err := t.session.flush(ctx); err != nil {
+		return err
+	}
+	return t.raw.Commit(ctx)
+}
+
+// Rollback undoes a savepoint; on the batch's own transaction it is refused.
+func (t *batchTx) Rollback(ctx context.Context) error {
+	if !t.nested {
+		return fmt.Errorf("rollback in a handler: %w", ErrTransactionControl)
+	}
+	if t.raw.Conn().IsClosed() {
+		return t.raw.Rollback(ctx)
+	}
+	err := t.raw.Rollback(ctx)
+	if err == nil {
+		// Begin flushed, so what is queued was queued inside the savepoint.
+		t.session.queue = t.session.queue[:0]
+		t.session.forget()
+	}
+	return err
+}
+
+func (t *batchTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	if err := t.prepare(ctx, sql); err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	tag, err := t.raw.Exec(ctx, sql, args...)
+	t.session.note(sql, err)
+	return tag, err
+}
+
+func (t *batchTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := t.prepare(ctx, sql); err != nil {
+		return failedRows{err: err}, err
+	}
+	rows, err := t.raw.Query(ctx, sql, args...)
+	t.session.note(sql, err)
+	return &watchedRows{Rows: rows, session: t.session, sql: sql}, err
+}
+
+func (t *batchTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	if err := t.prepare(ctx, sql); err != nil {
+		return failedRows{err: err}
+	}
+	return &watchedRow{row: t.raw.QueryRow(ctx, sql, args...), session: t.session, sql: sql}
+}
+
+func (t *batchTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	for _, q := range b.QueuedQueries {
+		if controlsTransaction(q.SQL) {
+			return failedBatch{fmt.Errorf("%q in a handler: %w", q.SQL, ErrTransactionControl)}
+		}
+	}
+	if err := t.session.flush(ctx); err != nil {
+		return failedBatch{err}
+	}
+	return t.raw.SendBatch(ctx, b)
+}
+
+func (t *batchTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, src pgx.CopyFromSource) (int64, error) {
+	if err := t.session.flush(ctx); err != nil {
+		return 0, err
+	}
+	n, err := t.raw.CopyFrom(ctx, table, columns, src)
+	t.session.note("copy "+table.Sanitize(), err)
+	return n, err
+}
+
+func (t *batchTx) LargeObjects() pgx.LargeObjects { return t.raw.LargeObjects() }
+
+func (t *batchTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+	if err := t.prepare(ctx, sql); err != nil {
+		return nil, err
+	}
+	desc, err := t.raw.Prepare(ctx, name, sql)
+	t.session.note(sql, err)
+	return desc, err
+}
+
+// Conn returns the connection. Statements run on it directly bypass the queue's
+// order.
+func (t *batchTx) Conn() *pgx.Conn { return t.raw.Conn() }
+
+func (t *batchTx) prepare(ctx context.Context, sql string) error {
+	if controlsTransaction(sql) {
+		return fmt.Errorf("%q in a handler: %w", sql, ErrTransactionControl)
+	}
+	return t.session.flush(ctx)
+}
+
+type watchedRows struct {
+	pgx.Rows
+	session *txSession
+	sql     string
+}
+
+func (r *watchedRows) Close() {
+	r.Rows.Close()
+	r.session.note(r.sql, r.Rows.Err())
+}
+
+func (r *watchedRows) Err() error {
+	err := r.Rows.Err()
+	r.session.note(r.sql, err)
+	return err
+}
+
+func (r *watchedRows) Next() bool {
+	if r.Rows.Next() {
+		return true
+	}
+	r.session.note(r.sql, r.Rows.Err())
+	return false
+}
+
+type watchedRow struct {
+	row     pgx.Row
+	session *txSession
+	sql     string
+}
+
+func (r *watchedRow) Scan(dest ...any) error {
+	err := r.row.Scan(dest...)
+	r.session.note(r.sql, err)
+	return err
+}
+
+// failedRows answers every question with one error.
+type failedRows struct{ err error }
+
+func (f failedRows) Close()                                       {}
+func (f failedRows) Err() error                                   { return f.err }
+func (f failedRows) CommandTag() pgconn.CommandTag                { return pgconn.CommandTag{} }
+func (f failedRows) FieldDescriptions() []pgconn.FieldDescription { return nil }
+func (f failedRows) Next() bool                                   { return false }
+func (f failedRows) Scan(...any) error                            { return f.err }
+func (f failedRows) Values() ([]any, error)                       { return nil, f.err }
+func (f failedRows) RawValues() [][]byte                          { return nil }
+func (f failedRows) Conn() *pgx.Conn                              { return nil }
+func (f failedRows) TypeMap() *pgtype.Map                         { return nil }
+
+// failedBatch is a pipeline that was not sent.
+type failedBatch struct{ err error }
+
+func (f failedBatch) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, f.err }
+func (f failedBatch) Query() (pgx.Rows, error)         { return failedRows{f.err}, f.err }
+func (f failedBatch) QueryRow() pgx.Row                { return failedRows{f.err} }
+func (f failedBatch) Tx() pgx.Tx                       { return nil }
+func (f failedBatch) Close() error                     { return f.err }
