@@ -27,11 +27,12 @@ func run(pass *analysis.Pass) (any, error) {
 }
 
 // Find words the random UUIDs that become the id of an event, one finding a call.
-func Find(_ *flow.Program, sinks []flow.Sink) []rule.Finding {
+func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
+	outbox := p.OutboxSent()
 	var out []rule.Finding
 	seen := make(map[flow.Pos]bool)
 	for _, s := range sinks {
-		what := sink(s)
+		what := sink(s, outbox)
 		if what == "" {
 			continue
 		}
@@ -56,11 +57,14 @@ func Find(_ *flow.Program, sinks []flow.Sink) []rule.Finding {
 }
 
 // sink names the event id that takes the value, "" when it is none.
-func sink(s flow.Sink) string {
+func sink(s flow.Sink, outbox bool) string {
 	switch s.Kind {
 	case flow.SinkField:
 		if s.Flags&flow.FieldEventID != 0 {
 			return "the event id in the field " + s.Name
+		}
+		if outbox && s.Flags&flow.FieldOutboxID != 0 {
+			return "the id of the outbox row that is sent as the event's id"
 		}
 	case flow.SinkVar:
 		if flow.EventIDName(s.Name) {
