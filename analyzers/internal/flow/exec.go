@@ -360,6 +360,8 @@ func (w *walker) wholeEvent(v *Value) bool {
 	switch {
 	case v.raw, v.O != nil && v.O.Decoded:
 		return true
+	case v.K == VRef && v.O != nil && v.O.Taint.has(FromMessage) && v.Path != "" && !strings.Contains(v.Path, "."):
+		return true // the event in a struct that carries it beside its message
 	case v.O != nil && v.O.Local, v.K == VStr, v.K == VErr:
 		return false
 	}

@@ -718,6 +718,10 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 		return v
 	}
 	if ins.T != nil && ins.T.Kind == KStruct {
+		if b, p := w.base(o, addr.Path); b != nil && !w.changed(o, addr.Path) {
+			t := w.fieldTaint(b, addr, ins)
+			return &Value{K: VRef, O: b, Path: p, T: t, Msg: ins.T.Msg && t.has(FromMessage), Batch: ins.T.Batch}
+		}
 		return &Value{K: VRef, O: o, Path: addr.Path, T: w.deep(&Value{K: VRef, O: o, Path: addr.Path}), Msg: ins.T.Msg && o.Taint.has(FromMessage)}
 	}
 	if v := w.anyOf(addr); v != nil {

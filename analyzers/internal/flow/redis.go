@@ -82,7 +82,7 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		if row.Kind == know.RedisGet {
 			st := w.st.fork()
-			out := cmd(top, nilVal, nil)
+			out := cmd(taintVal(Taint{Bits: FromRow}), nilVal, nil)
 			return append(out, exit{[]*Value{{K: VTuple, Elems: []*Value{strVal("", Taint{}), {K: VErr, S: errNoRows}}, Dyn: "redis.Cmd"}}, st})
 		}
 		return cmd(top, nilVal, nil)
