@@ -111,9 +111,36 @@ func (w *walker) errAs(err, target *Value) []exit {
 	return []exit{{[]*Value{taintVal(err.T)}, no}}
 }
 
-// isUnique asks a helper that tells unique violations.
+// violation reports whether a comparison asks a violation's code: one side is the code of an error that a statement
+// gave, the other the name of a code of the driver's. A code that is compared with what cannot be seen may be any
+// error's: then it is that of the last statement which could fail so.
+func (w *walker) violation(x, y *Value) bool {
+	for _, p := range [...][2]*Value{{x, y}, {y, x}} {
+		code, other := p[0], p[1]
+		if !violationCode(code) {
+			continue
+		}
+		switch {
+		case code.Site != nil && (other.K == VInt || strings.Contains(other.Slot, ".ErrConstraint")):
+			w.in.handled[code.Site.Key] = true
+			return other.K != VInt
+		case code.Site == nil && other.K == VTop && w.st.checked != nil && w.st.checked.Store == "sql" && !w.st.checked.Look:
+			w.in.handled[w.st.checked.Key] = true
+		}
+	}
+	return false
+}
+
+func violationCode(v *Value) bool {
+	return v.K == VInt && (v.I == 1062 || v.I == 2067) || v.K == VStr && v.S == "23505"
+}
+
+// isUnique asks a helper that tells unique violations, by the error or by its code.
 func (w *walker) isUnique(err *Value) *Value {
 	switch {
+	case violationCode(err) && err.Site != nil:
+		w.in.handled[err.Site.Key] = true
+		return vTrue
 	case err.K == VNil:
 		return vFalse
 	case err.K == VErr && err.S == errUnique:

@@ -455,11 +455,25 @@ func (v *SQLView) race(x *Verdict, looks, marks []*site) {
 			if len(blind.hits) == 0 && (blind.asked[key] || blind.sites[key] == nil) {
 				continue
 			}
-			if strings.EqualFold(m.Table, l.Table) {
+			if strings.EqualFold(m.Table, l.Table) && !v.serializable(m) {
 				v.races[siteKey(m.Pos)] = l
 			}
 		}
 	}
+}
+
+// serializable reports whether a function on the way to a check names the isolation level at which two transactions
+// that both look and insert do not both commit.
+func (v *SQLView) serializable(s *site) bool {
+	for fr := s.chain; fr != nil; fr = fr.up {
+		for _, c := range fr.fn.Consts {
+			if c.Kind == CString && strings.EqualFold(c.S, "serializable") ||
+				c.Kind == CInt && c.T != nil && c.T.Name == "database/sql.IsolationLevel" && c.I == 6 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func from(st *sqltext.Statement) sqltext.Name {
