@@ -90,14 +90,7 @@ func (w *walker) errAs(err, target *Value) []exit {
 	if err.K == VErr {
 		switch {
 		case known && err.S == errUnique && target.O != nil:
-			o := w.in.newObject(nil)
-			o.Local = true
-			code := &Value{K: VInt, I: drv.Num, Site: err.Site}
-			if drv.Text != "" {
-				code = &Value{K: VStr, S: drv.Text, Site: err.Site}
-			}
-			w.st.set(cell{o.id, drv.Field}, code)
-			w.st.set(cell{target.O.id, target.Path}, &Value{K: VRef, O: o, Site: err.Site})
+			w.st.set(cell{target.O.id, target.Path}, w.driverError(err, drv))
 			return one(true)
 		case known && (err.S == errFail || err.S == errNoRows):
 			return one(false)
@@ -109,6 +102,36 @@ func (w *walker) errAs(err, target *Value) []exit {
 	}
 	no := w.st.fork()
 	return []exit{{[]*Value{taintVal(err.T)}, no}}
+}
+
+// driverError is a unique violation as the driver's own type: it holds the code.
+func (w *walker) driverError(err *Value, drv know.DriverCode) *Value {
+	o := w.in.newObject(nil)
+	o.Local = true
+	code := &Value{K: VInt, I: drv.Num, Site: err.Site}
+	if drv.Text != "" {
+		code = &Value{K: VStr, S: drv.Text, Site: err.Site}
+	}
+	w.st.set(cell{o.id, drv.Field}, code)
+	return &Value{K: VRef, O: o, Site: err.Site}
+}
+
+// asserted is an error that is asked for the driver's own type: err.(*pq.Error).
+func (w *walker) asserted(err *Value, t *Type) (out, ok *Value, known bool) {
+	if err.K != VErr || t == nil {
+		return nil, nil, false
+	}
+	pkg, name := splitType(t.Name)
+	drv, known := know.DriverError[know.Sym{Pkg: know.Normal(pkg), Name: name}]
+	switch {
+	case !known:
+		return nil, nil, false
+	case err.S == errUnique:
+		return w.driverError(err, drv), vTrue, true
+	case err.S == errFail || err.S == errNoRows:
+		return nilVal, vFalse, true
+	}
+	return nil, nil, false
 }
 
 // violation reports whether a comparison asks a violation's code: one side is the code of an error that a statement

@@ -1059,6 +1059,9 @@ func (w *walker) assert(ins *Instr) {
 	if v.O != nil && v.O.Tx != nil {
 		ok = vTrue
 	}
+	if e, is, known := w.asserted(v, ins.T); known {
+		out, ok = e, is
+	}
 	if ins.N == 1 {
 		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{out, ok}})
 		return

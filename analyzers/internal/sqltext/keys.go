@@ -49,8 +49,12 @@ func (t *Table) keyProblem(d *Definition, eventID []string) *KeyProblem {
 		}
 	}
 	var varies *KeyProblem
+	keyed := ids
+	if len(eventID) == 0 {
+		keyed = append(keyed[:len(keyed):len(keyed)], d.otherIDs(t.Name, ids)...)
+	}
 	for _, k := range d.Keys {
-		if !k.holdsOne(ids) {
+		if !k.holdsOne(keyed) {
 			continue
 		}
 		col, given := t.varying(d, k)
@@ -65,6 +69,22 @@ func (t *Table) keyProblem(d *Definition, eventID []string) *KeyProblem {
 		return varies
 	}
 	return &KeyProblem{Fault: NoKey, Definition: d, Column: ids[0]}
+}
+
+// otherIDs finds columns that may be the event's id where those found by name may not: beside a fingerprint of the
+// request, a bare key.
+func (d *Definition) otherIDs(table Name, ids []string) []string {
+	for _, id := range ids {
+		for _, w := range words(id) {
+			switch w {
+			case "event", "message", "msg", "evt", "idempotency", "eventid", "messageid":
+				return nil
+			}
+		}
+	}
+	return d.pick(func(c ColumnDef) bool {
+		return !c.AutoNumber && !(c.HasDefault && c.Default.Random()) && IsEventIDColumnIn(table, c.Name)
+	})
 }
 
 // holdsOne tells whether the key is on one of the columns, or on an expression, which may be of one.

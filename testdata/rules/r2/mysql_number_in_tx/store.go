@@ -31,10 +31,23 @@ func Once(ctx context.Context, db *sql.DB, id string, work func(*sql.Tx) error) 
 	if fresh, err := mark(ctx, tx, id); err != nil || !fresh {
 		return err
 	}
+	if _, err := markAgain(ctx, db, id+"/work"); err != nil {
+		return err
+	}
 	if err := work(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+func markAgain(ctx context.Context, db *sql.DB, id string) (bool, error) {
+	if _, err := db.ExecContext(ctx, `INSERT INTO handled_sale_messages (message_id, handled_at) VALUES (?, ?)`, id, time.Now()); err != nil {
+		if myErr, ok := err.(*mysql.MySQLError); ok && myErr.Number == duplicateEntry {
+			return false, nil
+		}
+		return false, err
+	}
+	return true, nil
 }
 
 // Sweeper sweeps.
