@@ -113,13 +113,22 @@ func (d *Definition) eventIDs(table Name, given []string) []string {
 	if ids := d.pick(func(c ColumnDef) bool { return IsEventIDColumn(c.Name) }); len(ids) > 0 {
 		return ids
 	}
-	if ids := d.pick(func(c ColumnDef) bool { return !c.AutoNumber && IsEventIDColumnIn(table, c.Name) }); len(ids) > 0 {
+	if ids := d.pickGiven(func(c ColumnDef) bool { return IsEventIDColumnIn(table, c.Name) }); len(ids) > 0 {
 		return ids
 	}
-	return d.pick(func(c ColumnDef) bool {
+	return d.pickGiven(func(c ColumnDef) bool {
 		ws := words(c.Name)
-		return len(ws) > 0 && !c.AutoNumber && isIDWord(singular(ws[len(ws)-1]))
+		return len(ws) > 0 && isIDWord(singular(ws[len(ws)-1]))
 	})
+}
+
+// pickGiven picks columns that are not counted up by the database, those that it makes up only where there is no other.
+func (d *Definition) pickGiven(is func(ColumnDef) bool) []string {
+	ids := d.pick(func(c ColumnDef) bool { return !c.AutoNumber && !(c.HasDefault && c.Default.Random()) && is(c) })
+	if len(ids) > 0 {
+		return ids
+	}
+	return d.pick(func(c ColumnDef) bool { return !c.AutoNumber && is(c) })
 }
 
 func (d *Definition) pick(is func(ColumnDef) bool) []string {
