@@ -19,10 +19,10 @@ import (
 // The fixtures are a module of their own, with the real client libraries. A comment at the end of a line says what is
 // due there: `// want RULE` in every way of running, `// want-alone RULE` only where the whole module is seen,
 // `// want-vet RULE` only package by package, where a finding stands at the binding,
-// `// want-below RULE` on the next line.
+// `// want-below RULE` on the next line; `want-alone-below` joins two.
 var fixtures, _ = filepath.Abs("../testdata/rules")
 
-var wantComment = regexp.MustCompile(`(?://|--)\s*want(-alone|-vet|-below)?((?:\s+R-KFK-IDEM-[A-Z0-9]+|\s+idemlint)+)\s*$`)
+var wantComment = regexp.MustCompile(`(?://|--)\s*want(-alone|-vet)?(-below)?((?:\s+R-KFK-IDEM-[A-Z0-9]+|\s+idemlint)+)\s*$`)
 
 // place is a finding: the file below the fixtures, the line, the rule.
 type place struct {
@@ -105,14 +105,14 @@ func wants(t *testing.T, suffix string) map[place]string {
 		rel, _ := filepath.Rel(fixtures, path)
 		for sc, n := bufio.NewScanner(f), 1; sc.Scan(); n++ {
 			m := wantComment.FindStringSubmatch(sc.Text())
-			if m == nil || m[1] != "" && m[1] != suffix && m[1] != "-below" {
+			if m == nil || m[1] != "" && m[1] != suffix {
 				continue
 			}
 			at := n
-			if m[1] == "-below" {
+			if m[2] == "-below" {
 				at++ // a directive takes its whole line
 			}
-			for _, rule := range strings.Fields(m[2]) {
+			for _, rule := range strings.Fields(m[3]) {
 				out[place{filepath.ToSlash(rel), at, rule}] = ""
 			}
 		}

@@ -196,6 +196,7 @@ func buildUnit(pass *analysis.Pass) *Unit {
 	l.lowerPackage(pkg, fns)
 	files := slices.DeleteFunc(slices.Clone(pass.Files), func(f *ast.File) bool { return l.test(f.Package) })
 	l.unit.SQL = collectSQL(pass, files, l.pos, l.gen)
+	l.unit.Globals = append(embedded(pass, files), l.unit.Globals...)
 	return l.unit
 }
 

@@ -90,14 +90,7 @@ func (w *walker) errAs(err, target *Value) []exit {
 	if err.K == VErr {
 		switch {
 		case known && err.S == errUnique && target.O != nil:
-			o := w.in.newObject(nil)
-			o.Local = true
-			code := &Value{K: VInt, I: drv.Num, Site: err.Site}
-			if drv.Text != "" {
-				code = &Value{K: VStr, S: drv.Text, Site: err.Site}
-			}
-			w.st.set(cell{o.id, drv.Field}, code)
-			w.st.set(cell{target.O.id, target.Path}, &Value{K: VRef, O: o, Site: err.Site})
+			w.st.set(cell{target.O.id, target.Path}, w.driverError(err, drv))
 			return one(true)
 		case known && (err.S == errFail || err.S == errNoRows):
 			return one(false)
@@ -111,9 +104,66 @@ func (w *walker) errAs(err, target *Value) []exit {
 	return []exit{{[]*Value{taintVal(err.T)}, no}}
 }
 
-// isUnique asks a helper that tells unique violations.
+// driverError is a unique violation as the driver's own type: it holds the code.
+func (w *walker) driverError(err *Value, drv know.DriverCode) *Value {
+	o := w.in.newObject(nil)
+	o.Local = true
+	code := &Value{K: VInt, I: drv.Num, Site: err.Site}
+	if drv.Text != "" {
+		code = &Value{K: VStr, S: drv.Text, Site: err.Site}
+	}
+	w.st.set(cell{o.id, drv.Field}, code)
+	return &Value{K: VRef, O: o, Site: err.Site}
+}
+
+// asserted is an error that is asked for the driver's own type: err.(*pq.Error).
+func (w *walker) asserted(err *Value, t *Type) (out, ok *Value, known bool) {
+	if err.K != VErr || t == nil {
+		return nil, nil, false
+	}
+	pkg, name := splitType(t.Name)
+	drv, known := know.DriverError[know.Sym{Pkg: know.Normal(pkg), Name: name}]
+	switch {
+	case !known:
+		return nil, nil, false
+	case err.S == errUnique:
+		return w.driverError(err, drv), vTrue, true
+	case err.S == errFail || err.S == errNoRows:
+		return nilVal, vFalse, true
+	}
+	return nil, nil, false
+}
+
+// violation reports whether a comparison asks a violation's code: one side is the code of an error that a statement
+// gave, the other the name of a code of the driver's. A code that is compared with what cannot be seen may be any
+// error's: then it is that of the last statement which could fail so.
+func (w *walker) violation(x, y *Value) bool {
+	for _, p := range [...][2]*Value{{x, y}, {y, x}} {
+		code, other := p[0], p[1]
+		if !violationCode(code) {
+			continue
+		}
+		switch {
+		case code.Site != nil && (other.K == VInt || strings.Contains(other.Slot, ".ErrConstraint")):
+			w.in.handled[code.Site.Key] = true
+			return other.K != VInt
+		case code.Site == nil && other.K == VTop && w.st.checked != nil && w.st.checked.Store == "sql" && !w.st.checked.Look:
+			w.in.handled[w.st.checked.Key] = true
+		}
+	}
+	return false
+}
+
+func violationCode(v *Value) bool {
+	return v.K == VInt && (v.I == 1062 || v.I == 2067) || v.K == VStr && v.S == "23505"
+}
+
+// isUnique asks a helper that tells unique violations, by the error or by its code.
 func (w *walker) isUnique(err *Value) *Value {
 	switch {
+	case violationCode(err) && err.Site != nil:
+		w.in.handled[err.Site.Key] = true
+		return vTrue
 	case err.K == VNil:
 		return vFalse
 	case err.K == VErr && err.S == errUnique:

@@ -1063,6 +1063,9 @@ func (w *walker) assert(ins *Instr) {
 	if v.O != nil && v.O.Tx != nil {
 		ok = vTrue
 	}
+	if e, is, known := w.asserted(v, ins.T); known {
+		out, ok = e, is
+	}
 	if ins.N == 1 {
 		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{out, ok}})
 		return
@@ -1146,6 +1149,9 @@ func (w *walker) equal(x, y *Value) (eq, known bool) {
 	case x.K == VErr && y.K == VErr:
 		return w.in.sameError(x, y, w)
 	case x.K == VInt && y.K == VInt, x.K == VBool && y.K == VBool:
+		if x.I == y.I {
+			w.violation(x, y)
+		}
 		return x.I == y.I, true
 	case x.K == VStr && y.K == VStr:
 		if !hasHole(x.S) && !hasHole(y.S) {
@@ -1157,10 +1163,8 @@ func (w *walker) equal(x, y *Value) (eq, known bool) {
 			}
 			return x.S == y.S, true
 		}
-	case x.K == VStr && y.K == VTop, x.K == VTop && y.K == VStr:
-		return false, false
 	}
-	return false, false
+	return w.violation(x, y), w.violation(x, y)
 }
 
 func (in *interp) globalValue(name string) *Value {

@@ -364,30 +364,11 @@ func (w *walker) sprintf(format *Value, args []*Value) *Value {
 	if format.K != VStr {
 		return taintVal(t)
 	}
-	f := format.S
-	var b strings.Builder
-	n := 0
-	for i := 0; i < len(f); i++ {
-		if f[i] != '%' || i+1 >= len(f) {
-			b.WriteByte(f[i])
-			continue
-		}
-		j := i + 1
-		for j < len(f) && strings.IndexByte("+-# 0123456789.[]*", f[j]) >= 0 {
-			j++
-		}
-		if j >= len(f) {
-			break
-		}
-		if f[j] == '%' {
-			b.WriteByte('%')
-		} else {
-			b.WriteString(text(at(args, n)))
-			n++
-		}
-		i = j
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = text(a)
 	}
-	return strVal(b.String(), t)
+	return strVal(formatText(format.S, texts), t)
 }
 
 func (w *walker) stringFn(name string, s, sub *Value) *Value {

@@ -158,6 +158,8 @@ func (v *SQLView) usersOf(u *use) []*Func {
 	switch {
 	case u.fn != nil:
 		return []*Func{u.fn}
+	case u.file:
+		return v.embedders(u)
 	case u.text == nil:
 		return nil
 	case u.text.Fn != "":
@@ -175,6 +177,21 @@ func (v *SQLView) usersOf(u *use) []*Func {
 			out = append(out, f)
 		}
 	}
+	return out
+}
+
+// embedders are the functions that mention a variable into which the statement's file is embedded.
+func (v *SQLView) embedders(u *use) []*Func {
+	if v.mention == nil {
+		v.indexTexts()
+	}
+	var out []*Func
+	for name, g := range v.prog.globals {
+		if g.C.Kind == CString && strings.Contains(g.C.S, u.st.Text) {
+			out = append(out, v.mention["G"+name]...)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Func) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -201,7 +201,7 @@ func (v *SQLView) took(r ran, have map[string]bool) {
 	}
 	exact := false
 	for _, u := range v.uses {
-		if u.text != nil && u.text.Text == r.text {
+		if u.text != nil && u.text.Text == r.text || u.file && u.st.Kind == r.st.Kind && u.st.Text == r.st.Text {
 			exact = true
 			if !slices.Contains(u.sites, r.key) {
 				u.sites = append(u.sites, r.key)
@@ -276,7 +276,11 @@ func (p *Program) sortedFuncs(pkgs map[string]bool) []*Func {
 // texts that fill or empty a table.
 func (p *Program) makesSQL(f *Func) bool {
 	for _, c := range f.Consts {
-		if c.Kind == CString && sqltext.MayBeSQL(c.S) && fillsOrEmpties(c.S) {
+		text := c.S
+		if c.Kind == CGlobal && p.globals[c.S] != nil {
+			text = p.globals[c.S].C.S
+		}
+		if (c.Kind == CString || c.Kind == CGlobal) && sqltext.MayBeSQL(text) && fillsOrEmpties(text) {
 			return true
 		}
 	}
@@ -413,7 +417,7 @@ func (v *SQLView) outcomes(vs []*Verdict) {
 		}
 	}
 	for _, u := range v.uses {
-		if u.file || u.st.Kind != sqltext.Insert || u.st.Conflict.Action != sqltext.NoAction || !v.isDedup(u.st.Table) {
+		if u.st.Kind != sqltext.Insert || u.st.Conflict.Action != sqltext.NoAction || !v.isDedup(u.st.Table) {
 			continue
 		}
 		for _, f := range v.usersOf(u) {
@@ -455,11 +459,25 @@ func (v *SQLView) race(x *Verdict, looks, marks []*site) {
 			if len(blind.hits) == 0 && (blind.asked[key] || blind.sites[key] == nil) {
 				continue
 			}
-			if strings.EqualFold(m.Table, l.Table) {
+			if strings.EqualFold(m.Table, l.Table) && !v.serializable(m) {
 				v.races[siteKey(m.Pos)] = l
 			}
 		}
 	}
+}
+
+// serializable reports whether a function on the way to a check names the isolation level at which two transactions
+// that both look and insert do not both commit.
+func (v *SQLView) serializable(s *site) bool {
+	for fr := s.chain; fr != nil; fr = fr.up {
+		for _, c := range fr.fn.Consts {
+			if c.Kind == CString && strings.EqualFold(c.S, "serializable") ||
+				c.Kind == CInt && c.T != nil && c.T.Name == "database/sql.IsolationLevel" && c.I == 6 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func from(st *sqltext.Statement) sqltext.Name {

@@ -109,12 +109,15 @@ var UniqueViolation = map[Sym]bool{
 	{"gorm.io/gorm", "", "ErrDuplicatedKey"}: true,
 }
 
-// DriverError are the driver's error types, with the field that holds the code and the code of a unique violation.
-var DriverError = map[Sym]struct {
+// A DriverCode is where a driver's error type holds its code, and the code of a unique violation.
+type DriverCode struct {
 	Field string
 	Text  string
 	Num   int64
-}{
+}
+
+// DriverError are the driver's error types, with the field that holds the code and the code of a unique violation.
+var DriverError = map[Sym]DriverCode{
 	{pgconn, "", "PgError"}:                               {Field: "Code", Text: "23505"},
 	{"github.com/lib/pq", "", "Error"}:                    {Field: "Code", Text: "23505"},
 	{"github.com/go-sql-driver/mysql", "", "MySQLError"}:  {Field: "Number", Num: 1062},

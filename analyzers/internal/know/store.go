@@ -75,6 +75,7 @@ var mongoRows = []Row{
 	{mongo, "Collection", "CountDocuments|EstimatedDocumentCount", MongoCount, 1, -1},
 	{mongo, "SingleResult", "Decode|Err", Scan, 0, -1},
 	{mongo, "", "IsDuplicateKeyError", IsDuplicate, 0, -1},
+	{"github.com/jackc/pgerrcode", "", "IsIntegrityConstraintViolation", IsDuplicate, 0, -1},
 	{mongo, "*", "WithTransaction", TxFunc, 1, -1},
 	{mongo, "Client", "UseSession|UseSessionWithOptions", CallFunc, -1, -1},
 }

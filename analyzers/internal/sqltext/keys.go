@@ -49,8 +49,12 @@ func (t *Table) keyProblem(d *Definition, eventID []string) *KeyProblem {
 		}
 	}
 	var varies *KeyProblem
+	keyed := ids
+	if len(eventID) == 0 {
+		keyed = append(keyed[:len(keyed):len(keyed)], d.otherIDs(t.Name, ids)...)
+	}
 	for _, k := range d.Keys {
-		if !k.holdsOne(ids) {
+		if !k.holdsOne(keyed) {
 			continue
 		}
 		col, given := t.varying(d, k)
@@ -65,6 +69,22 @@ func (t *Table) keyProblem(d *Definition, eventID []string) *KeyProblem {
 		return varies
 	}
 	return &KeyProblem{Fault: NoKey, Definition: d, Column: ids[0]}
+}
+
+// otherIDs finds columns that may be the event's id where those found by name may not: beside a fingerprint of the
+// request, a bare key.
+func (d *Definition) otherIDs(table Name, ids []string) []string {
+	for _, id := range ids {
+		for _, w := range words(id) {
+			switch w {
+			case "event", "message", "msg", "evt", "idempotency", "eventid", "messageid":
+				return nil
+			}
+		}
+	}
+	return d.pick(func(c ColumnDef) bool {
+		return !c.AutoNumber && !(c.HasDefault && c.Default.Random()) && IsEventIDColumnIn(table, c.Name)
+	})
 }
 
 // holdsOne tells whether the key is on one of the columns, or on an expression, which may be of one.
@@ -93,13 +113,22 @@ func (d *Definition) eventIDs(table Name, given []string) []string {
 	if ids := d.pick(func(c ColumnDef) bool { return IsEventIDColumn(c.Name) }); len(ids) > 0 {
 		return ids
 	}
-	if ids := d.pick(func(c ColumnDef) bool { return !c.AutoNumber && IsEventIDColumnIn(table, c.Name) }); len(ids) > 0 {
+	if ids := d.pickGiven(func(c ColumnDef) bool { return IsEventIDColumnIn(table, c.Name) }); len(ids) > 0 {
 		return ids
 	}
-	return d.pick(func(c ColumnDef) bool {
+	return d.pickGiven(func(c ColumnDef) bool {
 		ws := words(c.Name)
-		return len(ws) > 0 && !c.AutoNumber && isIDWord(singular(ws[len(ws)-1]))
+		return len(ws) > 0 && isIDWord(singular(ws[len(ws)-1]))
 	})
+}
+
+// pickGiven picks columns that are not counted up by the database, those that it makes up only where there is no other.
+func (d *Definition) pickGiven(is func(ColumnDef) bool) []string {
+	ids := d.pick(func(c ColumnDef) bool { return !c.AutoNumber && !(c.HasDefault && c.Default.Random()) && is(c) })
+	if len(ids) > 0 {
+		return ids
+	}
+	return d.pick(func(c ColumnDef) bool { return !c.AutoNumber && is(c) })
 }
 
 func (d *Definition) pick(is func(ColumnDef) bool) []string {

@@ -1,0 +1,2 @@
+// Package schema has SQL with a directive without a reason, and with one that matches nothing.
+package schema

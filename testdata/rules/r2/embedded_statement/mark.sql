@@ -1,0 +1,2 @@
+INSERT INTO processed_rail_events (event_id)
+VALUES ($1)
