@@ -188,6 +188,10 @@ func (o *ordering) see(w *walker, e *Event) {
 	case EvEffect:
 		o.effect(w, e)
 	case EvCommit:
+		if e.Hit != nil && w.st.msg && !o.reached[e.Pos] {
+			o.reached[e.Pos] = true
+			o.effects = append(o.effects, e.Hit)
+		}
 		if !o.failed() {
 			o.commits(w, e)
 		}
