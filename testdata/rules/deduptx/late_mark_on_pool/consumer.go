@@ -55,7 +55,7 @@ func (w *Worker) book(ctx context.Context, evt ParcelArrived) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.db.Exec(ctx, `INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING`, evt.EventID) // want R-KFK-IDEM-3
+	_, err = w.db.Exec(ctx, `INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING`, evt.EventID) // want R-KFK-IDEM-3 R-KFK-IDEM-2
 	return err
 }
 
