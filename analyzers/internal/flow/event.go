@@ -400,3 +400,14 @@ func (f *Func) onlyReturned(v int32) bool {
 	}
 	return used
 }
+
+// ends reports whether a call never returns: it ends the process or the goroutine.
+func ends(c *Call) bool {
+	switch {
+	case c.Pkg == "os" && c.Name == "Exit", c.Pkg == "runtime" && c.Name == "Goexit":
+		return true
+	case strings.HasPrefix(c.Name, "Fatal"), strings.HasPrefix(c.Name, "Panic"):
+		return strings.Contains(c.Pkg, "log") || strings.Contains(c.Pkg, "zap")
+	}
+	return false
+}

@@ -618,6 +618,9 @@ func (w *walker) elements(v *Value) []*Value {
 // arguments.
 func (w *walker) library(ins *Instr, args []*Value) []exit {
 	c := ins.Call
+	if ends(c) {
+		return nil
+	}
 	var t Taint
 	msg := false
 	for _, a := range args {
@@ -687,6 +690,9 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 	}
 	if id != "" {
 		w.in.open[id] = true
+	}
+	if logName(shortName(typ)) && strings.HasPrefix(name, "Fatal") {
+		return nil
 	}
 	w.unseenEvent(ins, typ, name, args)
 	var t Taint

@@ -87,8 +87,9 @@ func (w *walker) headerValue(addr *Value, ins *Instr) *Value {
 	if v := w.find(addr.O, addr.Path, ins.T, 0); v != nil && !v.T.has(FromHeader) {
 		return nil
 	}
-	if !addr.O.Taint.has(FromHeader | FromMessage) {
-		return nil
+	owner := &Value{K: VRef, O: addr.O, Path: strings.TrimSuffix(strings.TrimSuffix(addr.Path, fa.S), ".")}
+	if !w.deep(owner).has(FromHeader | FromMessage) {
+		return nil // of a message in the making
 	}
 	src := *w.st.hdr
 	src.depth = w.fr.depth

@@ -112,11 +112,12 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.txFunc(ins, recv, args, row)
 	case know.Commit:
 		tx := w.txOf(recv)
-		if w.breaks(&Hit{Kind: EffDB, Desc: "the commit", Pos: placeOf(ins), Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx}) {
+		h := &Hit{Kind: EffDB, Desc: "the commit of the transaction", Pos: placeOf(ins), Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx}
+		if w.breaks(h) {
 			w.rollback(tx)
 			return w.quiet(ins)
 		}
-		w.event(&Event{Kind: EvCommit, Pos: placeOf(ins), Tx: tx})
+		w.event(&Event{Kind: EvCommit, Pos: placeOf(ins), Tx: tx, Hit: h})
 		w.commit(tx)
 		return w.quiet(ins)
 	case know.Rollback:

@@ -48,6 +48,7 @@ type Outside struct {
 	Mark    string
 	MarkPos Pos
 	Write   *Hit // nil for a mark that is dropped
+	at      *frame
 }
 
 // An Order is what the order of things has shown on a root's paths.
@@ -72,11 +73,37 @@ func (p *Program) Orders(vs []*Verdict) []*Order {
 		o := p.orders[key]
 		if o == nil {
 			o = p.order(v.Root)
+			if !p.ownPkgs[v.Root.Fn.Pkg] {
+				p.rebind(v.Root, o)
+			}
 			p.orders[key] = o
 		}
 		out = append(out, o)
 	}
 	return out
+}
+
+// rebind moves what the root of a dependency has shown to where this package binds what the root calls. What is not
+// reached through such a binding the dependency's own run has shown.
+func (p *Program) rebind(r Root, o *Order) {
+	acks, outs := o.Acks[:0], o.Outside[:0]
+	for _, f := range o.Acks {
+		if u := p.attribute(r, f.Effect); u.Binding != nil {
+			if !p.ownPkgs[u.Pkg] {
+				f.Pos = u.Binding.Pos
+			}
+			acks = append(acks, f)
+		}
+	}
+	for _, x := range o.Outside {
+		if u := p.attribute(r, &Hit{chain: x.at}); u.Binding != nil {
+			if !p.ownPkgs[u.Pkg] {
+				x.Pos = u.Binding.Pos
+			}
+			outs = append(outs, x)
+		}
+	}
+	o.Acks, o.Outside = acks, outs
 }
 
 // pair is a mark and a business write on one path.
@@ -188,6 +215,10 @@ func (o *ordering) see(w *walker, e *Event) {
 	case EvEffect:
 		o.effect(w, e)
 	case EvCommit:
+		if e.Hit != nil && w.st.msg && !o.reached[e.Pos] {
+			o.reached[e.Pos] = true
+			o.effects = append(o.effects, e.Hit)
+		}
 		if !o.failed() {
 			o.commits(w, e)
 		}

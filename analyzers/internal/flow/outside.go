@@ -109,7 +109,7 @@ func (p *Program) outside(first *ordering, wrote map[string]bool, out *Order) {
 		if dup.reached[pr.write.Pos] || !first.accepted(pr, wrote, decides) {
 			continue
 		}
-		x := &Outside{Kind: pr.kind, Mark: desc(pr.mark), MarkPos: pr.mark.Pos, Write: pr.write.Hit}
+		x := &Outside{Kind: pr.kind, Mark: desc(pr.mark), MarkPos: pr.mark.Pos, Write: pr.write.Hit, at: pr.mark.Fr}
 		at, other := pr.mark, pr.write
 		cause := "m" + siteKey(pr.mark.Pos)
 		switch pr.kind {
@@ -188,7 +188,7 @@ func (o *ordering) dropping(wrote map[string]bool, out *Order) {
 		}
 		e := o.marks[k]
 		u := o.p.attribute(o.root, &Hit{chain: e.Fr})
-		out.Outside = append(out.Outside, &Outside{Kind: MarkDropped, Mark: desc(e), MarkPos: e.Pos, Handler: u.Handler, Pos: lifted(e.Fr, e.Pos, u.Pkg)})
+		out.Outside = append(out.Outside, &Outside{Kind: MarkDropped, Mark: desc(e), MarkPos: e.Pos, Handler: u.Handler, at: e.Fr, Pos: lifted(e.Fr, e.Pos, u.Pkg)})
 	}
 }
 

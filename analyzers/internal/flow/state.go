@@ -84,6 +84,10 @@ func (s *state) own(obj int) *mem {
 func cellHash(c cell, v *Value) uint64 {
 	sc := v.scalar()
 	if sc <= 1 {
+		// A container that got an id in it is another than one that did not.
+		if b := v.T.Bits & (FromHeader | FromOffset | FromV4); b != 0 && strings.HasSuffix(c.path, "[*]") {
+			return mix(uint64(c.obj)*1000003 ^ uint64(b))
+		}
 		return 0
 	}
 	return mix(uint64(c.obj)*1000003 ^ hashString(c.path) ^ sc*31)
