@@ -221,7 +221,7 @@ func (in *interp) handlerOf(fr *frame) ([]*frame, int) {
 		if c := f.in.Call; c != nil && c.Kind == CallInvoke && know.RemoteName(shortName(c.Iface)) {
 			break
 		}
-		if f.takes || f.msgPos.IsValid() && !f.fn.Literal || f.dyn && f.event && in.prog.dispatched(frames, cand, i) {
+		if f.takes || msgParam(f.fn) || f.msgPos.IsValid() && !f.fn.Literal || f.dyn && f.event && in.prog.dispatched(frames, cand, i) {
 			cand = i
 		}
 	}
