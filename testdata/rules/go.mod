@@ -3,6 +3,7 @@ module example.com/fixtures
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/IBM/sarama v1.61.1
 	github.com/Masterminds/squirrel v1.5.4
 	github.com/ThreeDotsLabs/watermill v1.5.1

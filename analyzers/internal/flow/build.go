@@ -143,6 +143,9 @@ func (in *interp) builtIn(slot string, depth int) []builtVal {
 	var out []builtVal
 	for _, m := range in.prog.makersOf(slot) {
 		for _, b := range in.build(m) {
+			if slot[0] == 'V' {
+				b.v = captured(b)
+			}
 			if b.v.K == VTop && b.v.Slot != "" && b.v.Slot != slot && (b.v.O == nil || !b.v.O.Local) {
 				if strings.HasPrefix(b.v.Slot, "G|net/http.") {
 					out = append(out, b) // http.DefaultClient
@@ -161,6 +164,18 @@ func (in *interp) builtIn(slot string, depth int) []builtVal {
 	}
 	in.money.built[slot] = out
 	return out
+}
+
+// captured is what a variable holds that a function literal captures: it does so by reference.
+func captured(b builtVal) *Value {
+	if b.v.K != VRef || b.v.O == nil || !b.v.O.Local {
+		return b.v
+	}
+	from := state{heap: b.heap}
+	if x := from.get(cell{b.v.O.id, b.v.Path}); x != nil {
+		return x
+	}
+	return b.v
 }
 
 // build runs a function for what it puts into a slot.

@@ -54,6 +54,9 @@ type site struct {
 
 // effect records that an effect is reached: at once, or when its transaction commits.
 func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
+	if kind == EffDB {
+		w.keeps(ins, "", tx)
+	}
 	if !w.st.msg {
 		return // what happens before a message is taken does not happen for it
 	}

@@ -29,6 +29,13 @@ type moneyState struct {
 	calls *moneyEv
 	hash  uint64
 	voids []string
+	kept  []keptKey
+}
+
+// keptKey is a value that was written to the database before it became a key.
+type keptKey struct {
+	at Pos
+	tx *Tx
 }
 
 // moneyEv is a money call that was made on a path.
@@ -44,7 +51,7 @@ type moneyEv struct {
 }
 
 // forget begins anew: another message, another event.
-func (m *moneyState) forget() { m.calls, m.hash, m.voids = nil, 0, nil }
+func (m *moneyState) forget() { *m = moneyState{} }
 
 func (m *moneyState) void(sym string) {
 	for _, v := range m.voids {
@@ -89,7 +96,7 @@ type sender struct {
 type moneySite struct {
 	call  *MoneyCall
 	tries []moneyTry
-	again [2]bool // reached again on a path after it failed, after it succeeded
+	again [2]bool // reached again on a path: after it failed, after it succeeded
 }
 
 type moneyTry struct {
@@ -124,7 +131,11 @@ func (w *walker) pays(ins *Instr, m remoteCall) []exit {
 	try := moneyTry{fault: KeyMissing, sym: ev.sym, voids: w.st.money.voids, outside: m.outside}
 	if m.key != nil {
 		try.fault, try.src = w.judgeKey(m.key)
-		try.counter = w.deep(m.key).has(FromCounter)
+		t := w.deep(m.key)
+		try.counter = t.has(FromCounter)
+		if try.fault == KeyFresh && w.stored(t) {
+			try.fault = KeyFine // the next delivery finds it
+		}
 	} else if m.unsure {
 		try.fault = KeyFine
 	}
@@ -210,7 +221,7 @@ func (in *interp) handlerOf(fr *frame) ([]*frame, int) {
 		if c := f.in.Call; c != nil && c.Kind == CallInvoke && know.RemoteName(shortName(c.Iface)) {
 			break
 		}
-		if f.takes || f.msgPos.IsValid() && !f.fn.Literal || f.dyn && f.event && in.prog.dispatched(frames, cand, i) {
+		if f.takes || msgParam(f.fn) || f.msgPos.IsValid() && !f.fn.Literal || f.dyn && f.event && in.prog.dispatched(frames, cand, i) {
 			cand = i
 		}
 	}
@@ -301,7 +312,7 @@ func (s *moneySite) verdict() *MoneyCall {
 	fine := false
 	for i := range s.tries {
 		t := &s.tries[i]
-		if t.fault == KeyFine && t.counter && s.again[0] && !s.again[1] {
+		if t.fault == KeyFine && t.counter && s.again[0] {
 			t.fault = KeyAttempt
 		}
 		if t.fault == KeyFine {

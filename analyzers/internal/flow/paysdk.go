@@ -14,6 +14,9 @@ func (w *walker) sdk(ins *Instr, args []*Value) ([]exit, bool) {
 	}
 	recv, rest := plain(c, args)
 	switch {
+	case know.KeyMaker(c.Name):
+		src := &Src{Bit: FromFresh, Pos: ins.Pos, Enter: ins.Pos, Cross: ins.Pos, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: baseName(c.Pkg) + "." + c.Name, depth: w.fr.depth}
+		return []exit{{fit(c, &Value{K: VNotNil, T: Taint{Bits: FromFresh, Srcs: []*Src{src}}}, nilVal), w.st}}, true
 	case know.KeySetter(c.Name):
 		return w.setsKey(ins, recv, rest), true
 	case len(args) == 1 && len(c.Res) == 1 && recv == nil && pointerTo(c.Name):

@@ -91,6 +91,7 @@ func (w *walker) newRequest(ins *Instr, row *know.Row, args []*Value) *Value {
 		return &Value{K: VRef, O: o}
 	}
 	w.st.set(cell{o.id, "{method}"}, at(args, row.Arg))
+	w.st.set(cell{o.id, "Method"}, at(args, row.Arg))
 	w.st.set(cell{o.id, "{url}"}, at(args, row.Arg2))
 	if row.Arg > 0 {
 		w.st.set(cell{o.id, "{ctx}"}, at(args, 0))

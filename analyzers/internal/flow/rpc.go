@@ -70,6 +70,16 @@ func (w *walker) rpc(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 			w.st.set(cell{o.id, "{hooks}"}, hooks)
 		}
 		return one(fit(c, &Value{K: VRef, O: o}, nilVal)...)
+	case know.ConnectNew:
+		o := w.in.object(w.fr, ins, 5, nil)
+		w.st.clear(o, "")
+		w.st.set(cell{o.id, "Msg"}, at(args, row.Arg))
+		return one(&Value{K: VRef, O: o})
+	case know.ConnectHeader:
+		o, p := w.headersOf(recv)
+		return one(&Value{K: VRef, O: o, Path: p})
+	case know.ConnectCall:
+		return w.connectCall(ins, at(args, row.Arg))
 	case know.KeyOfEvent:
 		return one(fit(c, &Value{K: VNotNil, T: Taint{Bits: FromEventID | FromPayload}, sym: w.symOfCall(c, args)}, nilVal)...)
 	case know.GRPCInvoke:
@@ -80,6 +90,19 @@ func (w *walker) rpc(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		return w.invoked(ins, recv, at(args, 0), at(args, row.Arg), at(args, row.Arg2))
 	}
 	return w.library(ins, full)
+}
+
+// connectCall is a unary call of a generated Connect client: its method says what it does.
+func (w *walker) connectCall(ins *Instr, req *Value) []exit {
+	w.effect(ins, EffGRPC, "call by "+w.fn.Name, nil)
+	if w.in.money == nil || w.in.money.watch != nil || !w.st.msg || !w.sayMoney() {
+		return w.quiet(ins)
+	}
+	key := w.headerKey(req)
+	if key == nil {
+		key = w.keyIn(req, know.KeyField)
+	}
+	return w.pays(ins, remoteCall{desc: "the call by " + w.fn.Name, ns: "connect " + w.fn.Recv, op: w.fn.ID, key: key, unsure: key == nil && w.kept(req, "Msg") == nil})
 }
 
 // setPairs sets metadata given as names and values in turn.

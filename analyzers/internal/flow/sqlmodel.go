@@ -106,6 +106,9 @@ func (w *walker) sqlUnknown(ins *Instr, how know.Kind, binds []*Value) []exit {
 func (c *sqlCall) exec(how know.Kind) []exit {
 	w, st := c.w, c.st
 	tx := c.tx()
+	if st.Kind != sqltext.Select {
+		w.keeps(c.ins, st.Table.Name, tx)
+	}
 	table := st.Table.Name
 	for _, part := range st.Parts() {
 		c.sinks(part)

@@ -171,6 +171,10 @@ func (w *walker) counts(ins *Instr, t Taint) Taint {
 		if t.Bits&FromCounter == 0 {
 			return t
 		}
+		if w.countsItems(ins, def) {
+			t.Bits &^= FromCounter
+			return t
+		}
 		name = def.S
 	case OpLoad:
 		if a := w.val(def.A); a.O != nil && a.O.Local && a.Path == "" {
@@ -181,6 +185,34 @@ func (w *walker) counts(ins *Instr, t Taint) Taint {
 		t.Bits |= FromAttempt
 	}
 	return t
+}
+
+// countsItems reports whether a loop's counter goes through things that a redelivery brings again: the elements of a
+// slice, or as many as the event says.
+func (w *walker) countsItems(sum, phi *Instr) bool {
+	if phi.S == "rangeindex" {
+		return true
+	}
+	for bi := range w.fn.Blocks {
+		for ii := range w.fn.Blocks[bi].Instrs {
+			c := &w.fn.Blocks[bi].Instrs[ii]
+			if c.Op != OpBin || c.A != sum.Dst && c.A != phi.Dst {
+				continue
+			}
+			switch c.S {
+			case "<", "<=", ">", ">=", "!=":
+			default:
+				continue
+			}
+			if d := w.fn.def(c.B); c.B >= 0 && d != nil && d.Call != nil && d.Call.Kind == CallBuiltin && d.Call.Fn == "len" {
+				return true
+			}
+			if w.deep(w.val(c.B)).has(FromPayload | FromMessage) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // emptied remembers that on this path a value is taken to be empty.

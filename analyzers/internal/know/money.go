@@ -117,7 +117,7 @@ func set(words ...string) map[string]bool {
 }
 
 // moneyWords say by themselves that money moves.
-var moneyWords = set("charge", "charges", "charging", "pay", "pays", "paying", "payment", "payments", "refund", "refunds", "refunding", "payout", "payouts",
+var moneyWords = set("charge", "charges", "pay", "pays", "paying", "payment", "payments", "refund", "refunds", "refunding", "payout", "payouts",
 	"transfer", "transfers", "transferring", "capture", "captures", "capturing", "debit", "debits", "credit", "credits", "withdraw", "withdrawal", "withdrawals",
 	"settle", "settlement", "settlements", "disburse", "disbursement", "disbursements", "repay", "repayment", "repayments", "prepay", "prepayment",
 	"payin", "payins", "topup", "topups", "cashout", "cashouts", "remit", "remittance", "remittances", "reimburse", "reimbursement", "reimbursements",
@@ -153,7 +153,7 @@ var otherThings = set("method", "methods", "status", "statuses", "state", "event
 	"file", "files", "data", "ownership", "exception", "exceptions", "error", "errors", "image", "images", "photo", "video", "screen", "screenshot", "message", "messages",
 	"stock", "inventory", "battery", "call", "ticket", "tickets", "score", "scores", "limit", "limits", "check", "checks", "quote", "quotes", "estimate", "preview", "fee",
 	"rate", "rates", "rule", "rules", "reminder", "reminders", "reference", "url", "link", "response", "result", "results", "policy", "options", "schema",
-	"encoding", "protocol", "session-recording", "analytics", "telemetry", "validation", "verification", "search", "query", "sms", "slack", "alert", "alerts",
+	"encoding", "protocol", "oauth", "oauth2", "token", "tokens", "login", "auth", "analytics", "telemetry", "validation", "verification", "search", "query", "sms", "slack", "alert", "alerts",
 	"failed", "succeeded", "received", "completed", "created", "updated", "charger", "chargers", "station", "stations", "documents", "document", "object")
 
 func readVerb(w string) bool {
@@ -232,7 +232,8 @@ func MoneyPath(path string, hole byte) Say {
 	}
 	path, _, _ = strings.Cut(path, "?")
 	say := SaysNothing
-	for _, seg := range strings.Split(path, "/") {
+	segs := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	for i, seg := range segs {
 		if strings.IndexByte(seg, hole) >= 0 {
 			seg = strings.Trim(seg, string(rune(hole)))
 			if strings.IndexByte(seg, hole) >= 0 || seg == "" {
@@ -243,10 +244,10 @@ func MoneyPath(path string, hole byte) Say {
 		money, other, read := false, false, len(w) > 0 && readVerb(w[0])
 		for _, x := range w {
 			money = money || moneyWords[x]
-			other = other || otherThings[x]
+			other = other || otherThings[x] || i == len(segs)-1 && masterData[x]
 		}
 		switch {
-		case other || read:
+		case other && !(money && len(w) == 1) || read:
 			say = SaysOther
 		case money:
 			say = SaysMoney

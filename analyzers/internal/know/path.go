@@ -16,6 +16,7 @@ var homes = []struct{ old, now string }{
 	{"github.com/jinzhu/gorm", "gorm.io/gorm"},
 	{"github.com/go-pg/pg", "github.com/uptrace/bun"},
 	{"gopkg.in/resty", "github.com/go-resty/resty"},
+	{"github.com/bufbuild/connect-go", "connectrpc.com/connect"},
 	{"resty.dev", "github.com/go-resty/resty"},
 	{"entgo.io/ent", "entgo.io/ent"},
 	{"github.com/facebook/ent", "entgo.io/ent"},

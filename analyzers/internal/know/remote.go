@@ -7,7 +7,7 @@ var remotes = set("client", "gateway", "provider", "psp", "acquirer", "connector
 
 // inside are clients of stores and brokers: what they do is no remote call that moves money.
 var inside = set("redis", "kafka", "db", "database", "sql", "mongo", "http", "cache", "s3", "storage", "elastic", "config", "token", "context", "logger", "metrics",
-	"auth", "identity", "time", "clock", "id", "key", "secret", "secrets", "template", "file", "feature", "flag", "flags", "mail", "email", "sms", "notification", "notifier", "publisher", "producer", "consumer", "event", "rate", "price", "fx", "message", "tracer", "meter")
+	"auth", "identity", "time", "clock", "id", "key", "secret", "secrets", "template", "file", "feature", "flag", "flags", "mail", "email", "sms", "notification", "notifier", "publisher", "producer", "consumer", "event", "rate", "price", "fx", "message", "tracer", "meter", "camera", "screen", "screenshot", "image", "video", "blob", "data", "ocpp", "station", "vehicle", "packet", "traffic")
 
 // RemoteName reports whether a type's name says that it stands for a remote client, gateway or provider.
 func RemoteName(typ string) bool {
@@ -110,10 +110,16 @@ func KeyField(name string) bool {
 	return strings.Contains(f, "idempoten")
 }
 
+// KeyMaker reports whether a function of an SDK makes a new key on every call.
+func KeyMaker(name string) bool {
+	f := flat(name)
+	return strings.Contains(f, "idempoten") && (strings.HasPrefix(f, "new") || strings.HasPrefix(f, "generate") || strings.HasPrefix(f, "random"))
+}
+
 // KeySetter reports whether a function of an SDK sets the key of what it is called on, or makes an option that does.
 func KeySetter(name string) bool {
 	f := flat(name)
-	return strings.Contains(f, "idempoten") && !strings.HasPrefix(f, "get") && !strings.HasPrefix(f, "new") && !strings.HasPrefix(f, "has")
+	return strings.Contains(f, "idempoten") && !strings.HasPrefix(f, "get") && !strings.HasPrefix(f, "has") && !KeyMaker(name)
 }
 
 // GenericName reports whether a function's name only says that it sends something: what is sent, its caller's name says.
@@ -171,6 +177,9 @@ const (
 	GRPCDial           // makes a connection of the options Arg
 	GRPCOption         // an option: interceptors from Arg on
 	KeyOfEvent         // the companion runtime's key: derived from the event
+	ConnectNew         // makes a request of the message Arg
+	ConnectHeader      // the header of the request it is called on
+	ConnectCall        // a unary call with the request Arg
 )
 
 const (
@@ -179,6 +188,7 @@ const (
 	fasthttp = "github.com/valyala/fasthttp"
 	retryab  = "github.com/hashicorp/go-retryablehttp"
 	grpcPkg  = "google.golang.org/grpc"
+	connect  = "connectrpc.com/connect"
 )
 
 var remoteRows = []Row{
@@ -268,6 +278,10 @@ var remoteRows = []Row{
 	{grpcPkg + "/metadata", "", "NewOutgoingContext", MetaOut, 1, -1},
 	{grpcPkg + "/metadata", "", "AppendToOutgoingContext", MetaAppend, 1, -1},
 	{grpcPkg + "/metadata", "", "FromOutgoingContext", MetaGet, 0, -1},
+
+	{connect, "", "NewRequest", ConnectNew, 0, -1},
+	{connect, "Request", "Header", ConnectHeader, -1, -1},
+	{connect, "Client", "CallUnary", ConnectCall, 1, -1},
 
 	{Runtime, "", "IdempotencyKey", KeyOfEvent, 0, 1},
 }
