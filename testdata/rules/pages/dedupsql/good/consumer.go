@@ -1,0 +1,45 @@
+// Package points asks the number of rows.
+package points
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+type OrderPlaced struct {
+	EventID    string `json:"event_id"`
+	CustomerID int64  `json:"customer_id"`
+	Points     int    `json:"points"`
+}
+
+type Consumer struct {
+	pool *pgxpool.Pool
+}
+
+// page:begin
+func (c *Consumer) OnOrderPlaced(ctx context.Context, rec *kgo.Record) error {
+	var evt OrderPlaced
+	if err := json.Unmarshal(rec.Value, &evt); err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `INSERT INTO processed_event (event_id, consumer_group) VALUES ($1, 'points') ON CONFLICT DO NOTHING`, evt.EventID)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE customer SET points = points + $2 WHERE id = $1`, evt.CustomerID, evt.Points)
+		return err
+	})
+}
+
+// page:end
+
+// Forget removes the marks of events that nothing can bring again.
+func (c *Consumer) Forget(ctx context.Context) error {
+	_, err := c.pool.Exec(ctx, `DELETE FROM processed_event WHERE processed_at < now() - interval '30 days'`)
+	return err
+}
