@@ -35,6 +35,20 @@ func All() []*analysis.Analyzer {
 // URL returns the page of an analyzer.
 func URL(analyzer string) string { return rule.URL(analyzer) }
 
+// Explain returns what there is to say about the rules that a word stands for, as text for a terminal: a rule id
+// (R-KFK-IDEM-X1), its tail (X1), or an analyzer's name. ok is false when the word stands for none.
+func Explain(word string) (text string, ok bool, err error) {
+	pages, err := rule.Explain(word)
+	if err != nil {
+		return "", false, err
+	}
+	texts := make([]string, 0, len(pages))
+	for _, p := range pages {
+		texts = append(texts, p.Text())
+	}
+	return strings.Join(texts, "\n"), len(texts) > 0, nil
+}
+
 // Seed reports whether a package of this import path makes its dependants worth looking at: a Kafka client, a
 // database driver, the companion runtime.
 func Seed(path string) bool { return flow.Seed(path) }

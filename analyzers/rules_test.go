@@ -38,7 +38,7 @@ func TestFindingsStandWhereTheFixturesSay(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
 			want := wants(t, mode.suffix)
-			got := findings(t, mode.suffix == "-vet")
+			got := findings(t, mode.suffix == "-vet", "./...")
 			for _, s := range scenarios(t) {
 				t.Run(s, func(t *testing.T) {
 					compare(t, below(want, s), below(got, s))
@@ -138,14 +138,15 @@ var idemlint = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-func findings(t *testing.T, vet bool) map[place]string {
+// findings are what is printed for the fixtures that the pattern names, with the messages.
+func findings(t *testing.T, vet bool, pattern string) map[place]string {
 	bin, err := idemlint()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(bin, "-json", "./...")
+	cmd := exec.Command(bin, "-json", pattern)
 	if vet {
-		cmd = exec.Command("go", "vet", "-vettool="+bin, "-json", "./...")
+		cmd = exec.Command("go", "vet", "-vettool="+bin, "-json", pattern)
 	}
 	cmd.Dir = fixtures
 	var stdout, stderr strings.Builder
