@@ -17,6 +17,7 @@ func ruleSet() rules.Set {
 		Analyzers: analyzers.All(),
 		Settle:    settle,
 		URL:       analyzers.URL,
+		Explain:   analyzers.Explain,
 		Seed:      analyzers.Seed,
 	}
 	for _, r := range []rules.Rule{

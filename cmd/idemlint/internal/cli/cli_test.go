@@ -334,6 +334,7 @@ func TestAWrongCallSaysTheRightOne(t *testing.T) {
 		{"a directory without ./", []string{"consumer"}, []string{"idemlint ./consumer"}},
 		{"version with arguments", []string{"version", "x"}, []string{"no arguments"}},
 		{"help on nothing known", []string{"help", "badchck"}, []string{`did you mean "badcheck"?`}},
+		{"explaining nothing known", []string{"explain", "badchck"}, []string{`did you mean "badcheck"?`}},
 		{"unknown module", []string{"example.com/elsewhere"}, []string{"example.com/elsewhere"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -382,4 +383,31 @@ func TestHelpOnARuleShowsItsPageAndFlags(t *testing.T) {
 		wantStatus(t, got, 0)
 		wantContains(t, "help", got.stdout, "More about it.", "https://example.com/rules/badcheck", "-badcheck.limit n")
 	}
+}
+
+func TestExplainShowsThePagesOfARule(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"badcheck"}, "The page of badcheck.\n"},
+		{[]string{"X1"}, "The page of badcheck.\n"},
+		{[]string{"r-kfk-idem-1"}, "The page of worsecheck.\n"},
+		{[]string{"idemlint"}, "The page of idemlint.\n"},
+		{[]string{"X1", "worsecheck"}, "The page of badcheck.\n\nThe page of worsecheck.\n"},
+	} {
+		got := idemlint(t, t.TempDir(), append([]string{"explain"}, tt.args...)...)
+		wantStatus(t, got, 0)
+		if got.stdout != tt.want {
+			t.Errorf("explain %q printed %q, want %q", tt.args, got.stdout, tt.want)
+		}
+	}
+}
+
+func TestExplainWithoutARuleListsThem(t *testing.T) {
+	t.Parallel()
+	got := idemlint(t, t.TempDir(), "explain")
+	wantStatus(t, got, 0)
+	wantContains(t, "explain", got.stdout, "badcheck", "R-KFK-IDEM-X1", "report functions named Bad", "worsecheck", "idemlint explain RULE")
 }

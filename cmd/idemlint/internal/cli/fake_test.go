@@ -122,7 +122,10 @@ func fakeRules() rules.Set {
 		},
 		Settle: settleHalves,
 		URL:    func(analyzer string) string { return "https://example.com/rules/" + analyzer },
-		Seed:   func(path string) bool { return path == seedPath },
+		Explain: func(analyzer string) (string, bool, error) {
+			return "The page of " + analyzer + ".\n", true, nil
+		},
+		Seed: func(path string) bool { return path == seedPath },
 	}
 }
 

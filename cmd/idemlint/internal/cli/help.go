@@ -24,6 +24,7 @@ type subcommand struct {
 func subcommands() []subcommand {
 	return []subcommand{
 		{"help", "[rule|analyzer]", "this text, or what a rule is about", Command.help},
+		{"explain", "[rule|analyzer]", "the page of a rule, with examples; without one, the list of rules", Command.explain},
 		{"version", "", "the version of idemlint and of what it was built with", Command.version},
 	}
 }
@@ -59,9 +60,7 @@ func (c Command) help(args []string) error {
 		fmt.Fprintf(table, "\t%s %s\t%s\n", sub.name, sub.args, sub.summary)
 	}
 	fmt.Fprintln(table, "\nRules:")
-	for _, a := range c.Rules.Analyzers {
-		fmt.Fprintf(table, "\t%s\t%s\t%s\n", a.Name, strings.Join(c.Rules.IDs(a.Name), ", "), summary(a))
-	}
+	c.list(table)
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("writing the help: %w", err)
 	}
@@ -69,6 +68,45 @@ func (c Command) help(args []string) error {
 	printFlags(c.Stdout, c.flags(new(call)), func(name string) bool { return !strings.Contains(name, ".") })
 	fmt.Fprintf(c.Stdout, "\n%s help ANALYZER says more about a rule and lists its flags.\n", rules.Analyzer)
 	return nil
+}
+
+// list writes the rows of a table of the rules.
+func (c Command) list(table io.Writer) {
+	for _, a := range c.Rules.Analyzers {
+		fmt.Fprintf(table, "\t%s\t%s\t%s\n", a.Name, strings.Join(c.Rules.IDs(a.Name), ", "), summary(a))
+	}
+}
+
+// explain prints the pages of the rules that the words stand for, or the list of rules.
+func (c Command) explain(args []string) error {
+	if len(args) == 0 {
+		table := tabwriter.NewWriter(c.Stdout, 0, 0, 3, ' ', 0)
+		c.list(table)
+		if err := table.Flush(); err != nil {
+			return fmt.Errorf("writing the list of rules: %w", err)
+		}
+		_, err := fmt.Fprintf(c.Stdout, "\n%s explain RULE shows the page of one: by rule id (X1 is enough) or by analyzer.\n", rules.Analyzer)
+		return err
+	}
+	var texts []string
+	for _, word := range args {
+		on, err := c.Rules.On(word)
+		if err != nil {
+			return err
+		}
+		for _, a := range on {
+			text, ok, err := c.Rules.Explain(a.Name)
+			if err != nil {
+				return fmt.Errorf("explaining %s: %w", a.Name, err)
+			}
+			if !ok {
+				return fmt.Errorf("%s has no page", a.Name)
+			}
+			texts = append(texts, text)
+		}
+	}
+	_, err := io.WriteString(c.Stdout, strings.Join(texts, "\n"))
+	return err
 }
 
 // helpOn prints the documentation and the flags of the analyzers that a word stands for.

@@ -59,6 +59,9 @@ type Set struct {
 	// URL is the page of an analyzer.
 	URL func(analyzer string) string
 
+	// Explain returns the page of an analyzer as text for a terminal. ok is false when there is none.
+	Explain func(analyzer string) (text string, ok bool, err error)
+
 	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
 	Seed func(importPath string) bool
 }
