@@ -112,7 +112,7 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		e.Class = SubqueryExpr
 	case hi == lo+1:
 		p.classifyToken(e, p.toks[lo])
-	case hi == lo+2 && p.toks[lo].kind == tokOp && p.toks[lo+1].kind == tokNumber:
+	case hi == lo+2 && (p.isOp(lo, "-") || p.isOp(lo, "+")) && p.toks[lo+1].kind == tokNumber:
 		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.src(p.toks[lo]) + p.src(p.toks[lo+1])}
 	case hi == lo+2 && p.toks[lo].kind == tokWord && p.toks[lo+1].kind == tokString, // date '2026-05-01'
 		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has&^hasLiteral == 0:
