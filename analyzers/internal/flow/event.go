@@ -53,6 +53,7 @@ type notes struct {
 // watching is what a run keeps for them.
 type watching struct {
 	watch   func(w *walker, e *Event)
+	flat    bool                // tell the watcher, and keep no trace
 	broke   *Hit                // the effect that fails was just reached
 	readers map[string]tristate // readers made in this run: do they belong to a group
 	bareIDs []BareID
@@ -67,6 +68,12 @@ func (w *walker) event(e *Event) {
 		return
 	}
 	e.Fr, e.Depth = w.fr, w.st.async
+	if w.in.flat || !w.matters(e) {
+		if w.in.watch != nil {
+			w.in.watch(w, e)
+		}
+		return
+	}
 	for p := w.st.trace; p != nil; p = p.Prev {
 		if p.Kind == e.Kind && p.Pos == e.Pos && p.Depth == e.Depth && p.Outcome == e.Outcome && p.Fr.hash == e.Fr.hash {
 			if e.Kind == EvPoll || e.Kind == EvTake {
@@ -87,6 +94,27 @@ func (w *walker) event(e *Event) {
 	h := uint64(e.Kind)<<32 + uint64(e.Pos.Line)<<8 + uint64(e.Pos.Col) + hashString(e.Pos.File) + uint64(e.Depth)<<40 + uint64(e.Outcome)<<50
 	e.hash = mix(w.st.thash*31 + h)
 	w.st.trace, w.st.thash = e, e.hash
+}
+
+// matters reports whether later events can be judged differently for this one. What does not is left out of the trace,
+// since paths with different traces are walked separately.
+func (w *walker) matters(e *Event) bool {
+	switch e.Kind {
+	case EvBegin, EvRollback:
+		return false
+	case EvUnseen, EvDead, EvNack:
+		return w.in.world.Fail != "" || w.in.world.Broken != ""
+	case EvCheck:
+		return !e.Site.Look || e.Outcome == outFail
+	case EvWait:
+		for p := w.st.trace; p != nil; p = p.Prev {
+			if p.Depth > e.Depth {
+				return true
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // leave tells the watcher that the path goes on to another message.
@@ -173,7 +201,7 @@ func (w *walker) named(ins *Instr, fn *Func) {
 	if !w.in.traces {
 		return
 	}
-	if _, name := splitType(fn.Name); !fn.Literal && deadLetterName(name) {
+	if _, name := splitType(fn.Name); !fn.Literal && (deadLetterName(name) || deadLetterType(fn.Recv)) {
 		w.event(&Event{Kind: EvDead, Pos: ins.Pos})
 	}
 }
