@@ -77,14 +77,12 @@ func (w *walker) event(e *Event) {
 	for p := w.st.trace; p != nil; p = p.Prev {
 		if p.Kind == e.Kind && p.Pos == e.Pos && p.Depth == e.Depth && p.Outcome == e.Outcome && p.Fr.hash == e.Fr.hash {
 			if e.Kind == EvPoll || e.Kind == EvTake {
-				w.leave()
 				w.st.trace, w.st.thash = p, p.hash
 			}
 			return
 		}
 	}
 	if e.Kind == EvPoll {
-		w.leave()
 		w.st.trace, w.st.thash = nil, 0
 	}
 	if w.in.watch != nil {
@@ -115,13 +113,6 @@ func (w *walker) matters(e *Event) bool {
 		return false
 	}
 	return true
-}
-
-// leave tells the watcher that the path goes on to another message.
-func (w *walker) leave() {
-	if w.in.watch != nil && w.st.trace != nil {
-		w.in.watch(w, &Event{Kind: EvPoll, Depth: -1, Fr: w.fr})
-	}
 }
 
 // placeOf is the place of a library call: the method's name, or the statement that defers it.
@@ -438,4 +429,21 @@ func ends(c *Call) bool {
 		return strings.Contains(c.Pkg, "log") || strings.Contains(c.Pkg, "zap")
 	}
 	return false
+}
+
+// txKey reports whether a context's key says that a transaction is kept under it.
+func txKey(key *Value) bool {
+	name := ""
+	if key.O != nil {
+		name = key.O.Name
+	}
+	return txTypeName(key.Dyn) || txTypeName(name) || key.K == VStr && txTypeName(key.S)
+}
+
+// mayHoldTx notes that a transaction was looked for in a context that comes from outside the root: whoever calls it may
+// have put one there.
+func (w *walker) mayHoldTx(key *Value) {
+	if w.in.kind == RootParam && txKey(key) {
+		w.st.ctxTx = true
+	}
 }

@@ -132,7 +132,6 @@ type ordering struct {
 	failing string       // key of the check that fails
 	opens   bool         // effects follow the failed check
 	lost    bool         // the message is acknowledged though the check failed and nothing was done
-	// looked is the root's outcome as its caller sees it.
 }
 
 const (
@@ -230,8 +229,6 @@ func (o *ordering) see(w *walker, e *Event) {
 		o.ack(w, e)
 	case EvCheck:
 		o.check(w, e)
-	case EvPoll:
-		o.dropped(w, e)
 	}
 }
 

@@ -218,9 +218,6 @@ func (o *ordering) loses(trace *Event, depth int) {
 	o.lost = true
 }
 
-// dropped looks at a path that goes on to the next message.
-func (o *ordering) dropped(w *walker, e *Event) {}
-
 // standing is where a statement stands, seen from the function in which it and the other one meet: the statement, or
 // the call that leads there.
 func standing(e, other *Event, pkg string) Pos {
