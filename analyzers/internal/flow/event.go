@@ -53,6 +53,7 @@ type notes struct {
 // watching is what a run keeps for them.
 type watching struct {
 	watch   func(w *walker, e *Event)
+	flat    bool                // tell the watcher, and keep no trace
 	broke   *Hit                // the effect that fails was just reached
 	readers map[string]tristate // readers made in this run: do they belong to a group
 	bareIDs []BareID
@@ -67,17 +68,21 @@ func (w *walker) event(e *Event) {
 		return
 	}
 	e.Fr, e.Depth = w.fr, w.st.async
+	if w.in.flat || !w.matters(e) {
+		if w.in.watch != nil {
+			w.in.watch(w, e)
+		}
+		return
+	}
 	for p := w.st.trace; p != nil; p = p.Prev {
 		if p.Kind == e.Kind && p.Pos == e.Pos && p.Depth == e.Depth && p.Outcome == e.Outcome && p.Fr.hash == e.Fr.hash {
 			if e.Kind == EvPoll || e.Kind == EvTake {
-				w.leave()
 				w.st.trace, w.st.thash = p, p.hash
 			}
 			return
 		}
 	}
 	if e.Kind == EvPoll {
-		w.leave()
 		w.st.trace, w.st.thash = nil, 0
 	}
 	if w.in.watch != nil {
@@ -89,11 +94,25 @@ func (w *walker) event(e *Event) {
 	w.st.trace, w.st.thash = e, e.hash
 }
 
-// leave tells the watcher that the path goes on to another message.
-func (w *walker) leave() {
-	if w.in.watch != nil && w.st.trace != nil {
-		w.in.watch(w, &Event{Kind: EvPoll, Depth: -1, Fr: w.fr})
+// matters reports whether later events can be judged differently for this one. What does not is left out of the trace,
+// since paths with different traces are walked separately.
+func (w *walker) matters(e *Event) bool {
+	switch e.Kind {
+	case EvBegin, EvRollback:
+		return false
+	case EvUnseen, EvDead, EvNack:
+		return w.in.world.Fail != "" || w.in.world.Broken != ""
+	case EvCheck:
+		return !e.Site.Look || e.Outcome == outFail
+	case EvWait:
+		for p := w.st.trace; p != nil; p = p.Prev {
+			if p.Depth > e.Depth {
+				return true
+			}
+		}
+		return false
 	}
+	return true
 }
 
 // placeOf is the place of a library call: the method's name, or the statement that defers it.
@@ -173,7 +192,7 @@ func (w *walker) named(ins *Instr, fn *Func) {
 	if !w.in.traces {
 		return
 	}
-	if _, name := splitType(fn.Name); !fn.Literal && deadLetterName(name) {
+	if _, name := splitType(fn.Name); !fn.Literal && (deadLetterName(name) || deadLetterType(fn.Recv)) {
 		w.event(&Event{Kind: EvDead, Pos: ins.Pos})
 	}
 }
@@ -410,4 +429,21 @@ func ends(c *Call) bool {
 		return strings.Contains(c.Pkg, "log") || strings.Contains(c.Pkg, "zap")
 	}
 	return false
+}
+
+// txKey reports whether a context's key says that a transaction is kept under it.
+func txKey(key *Value) bool {
+	name := ""
+	if key.O != nil {
+		name = key.O.Name
+	}
+	return txTypeName(key.Dyn) || txTypeName(name) || key.K == VStr && txTypeName(key.S)
+}
+
+// mayHoldTx notes that a transaction was looked for in a context that comes from outside the root: whoever calls it may
+// have put one there.
+func (w *walker) mayHoldTx(key *Value) {
+	if w.in.kind == RootParam && txKey(key) {
+		w.st.ctxTx = true
+	}
 }

@@ -442,7 +442,7 @@ func (w *walker) deadLetter(ins *Instr, args []*Value, i int) bool {
 		return true
 	}
 	for fr, n := w.fr, 0; fr != nil && n < 3; fr, n = fr.up, n+1 {
-		if _, name := splitType(fr.fn.Name); deadLetterName(name) {
+		if _, name := splitType(fr.fn.Name); deadLetterName(name) || deadLetterType(fr.fn.Recv) {
 			return true
 		}
 	}
@@ -502,6 +502,17 @@ func lastPart(slot string) string {
 		return slot[i+1:]
 	}
 	return slot
+}
+
+// deadLetterType reports whether a type's name says dead letter.
+func deadLetterType(s string) bool {
+	for _, x := range know.Words(s) {
+		switch x {
+		case "retry", "retries", "retrier", "retrying":
+			return false
+		}
+	}
+	return deadLetterName(s)
 }
 
 // deadLetterName reports whether a topic's or function's name says dead letter or retry.

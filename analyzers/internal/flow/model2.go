@@ -322,6 +322,7 @@ func (w *walker) target(v *Value) *Value {
 
 func (w *walker) ctxValue(ctx, key *Value) *Value {
 	if ctx == nil || ctx.O == nil {
+		w.mayHoldTx(key)
 		return top
 	}
 	for n := ctx.O.Ctx; n != nil; n = n.up {
@@ -334,6 +335,7 @@ func (w *walker) ctxValue(ctx, key *Value) *Value {
 		o.Tx = ctx.O.Tx
 		return &Value{K: VRef, O: o}
 	}
+	w.mayHoldTx(key)
 	return top
 }
 

@@ -125,24 +125,26 @@ type ordering struct {
 	effects []*Hit
 	acks    bool
 	looks   map[string]bool // places that are looked at
+	flat    bool            // only what is reached is of interest
 
 	// of a world in which a check or an effect fails
 	fresh   map[Pos]bool // effects that are reached when nothing fails
 	failing string       // key of the check that fails
 	opens   bool         // effects follow the failed check
 	lost    bool         // the message is acknowledged though the check failed and nothing was done
-	// looked is the root's outcome as its caller sees it.
 }
 
 const (
-	orderSteps = 200_000
+	orderSteps = maxSteps
 	orderRuns  = 20
 )
 
 func (o *ordering) run(w World, wrote map[string]bool) *interp {
 	in := newInterp(o.p, w)
-	in.limit = orderSteps
-	in.traces = true
+	if in.limit = orderSteps; w.Fail != "" || w.Broken != "" {
+		in.limit = orderSteps / 3
+	}
+	in.traces, in.flat = true, o.flat
 	in.watch = o.see
 	in.onEnd = o.end
 	for k := range wrote {
@@ -227,8 +229,6 @@ func (o *ordering) see(w *walker, e *Event) {
 		o.ack(w, e)
 	case EvCheck:
 		o.check(w, e)
-	case EvPoll:
-		o.dropped(w, e)
 	}
 }
 
@@ -340,13 +340,27 @@ func waited(trace, e *Event, depth int) bool {
 	return false
 }
 
+// marked reports whether a mark that tells the next delivery to do nothing is committed by then.
+func marked(e *Event) bool {
+	over := make(map[*Tx]bool)
+	for a := e.Prev; a != nil; a = a.Prev {
+		switch {
+		case a.Kind == EvCommit && a.Tx != nil:
+			over[top1(a.Tx)] = true
+		case a.Kind == EvCheck && !a.Site.Look && a.Site.Store != "memory" && a.Outcome == outFresh && (a.Site.Tx == nil || over[top1(a.Site.Tx)]):
+			return true
+		}
+	}
+	return false
+}
+
 // unhandled is an effect that failed, when nothing that happened since takes care of the message.
 func unhandled(trace *Event, depth int, fresh map[Pos]bool) *Hit {
 	for a := trace; a != nil; a = a.Prev {
 		switch a.Kind {
 		case EvFail:
-			if !waited(trace, a, depth) {
-				return nil // nobody could know
+			if !waited(trace, a, depth) || a.Hit.Kind != EffDB && marked(a) {
+				return nil // nobody could know, or the next delivery would not do it either
 			}
 			return a.Hit
 		case EvNack, EvDead, EvUnseen:

@@ -94,6 +94,7 @@ func (p *Program) outside(first *ordering, wrote map[string]bool, out *Order) {
 		return
 	}
 	dup := newOrdering(p, first.root)
+	dup.flat = true
 	if dup.run(World{Dup: true}, wrote).gaveUp {
 		return
 	}
@@ -155,6 +156,7 @@ func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*
 	run := func(key string, w World) *ordering {
 		if decides[key] == nil {
 			d := newOrdering(o.p, o.root)
+			d.flat = true
 			d.run(w, wrote)
 			decides[key] = d
 		}
@@ -171,7 +173,7 @@ func (o *ordering) dropping(wrote map[string]bool, out *Order) {
 	keys := make([]string, 0, len(o.marks))
 	for k, e := range o.marks {
 		s := e.Site
-		if s.Store == "name" || !s.Look || s.Store == "sql" && o.p.dedupTable(s.Table) {
+		if s.Store == "sql" && o.p.dedupTable(s.Table) || s.Store == "name" || s.Store != "sql" && !s.Look {
 			keys = append(keys, k)
 		}
 	}
@@ -215,9 +217,6 @@ func (o *ordering) loses(trace *Event, depth int) {
 	}
 	o.lost = true
 }
-
-// dropped looks at a path that goes on to the next message.
-func (o *ordering) dropped(w *walker, e *Event) {}
 
 // standing is where a statement stands, seen from the function in which it and the other one meet: the statement, or
 // the call that leads there.

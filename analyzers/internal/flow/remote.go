@@ -390,23 +390,25 @@ func (w *walker) baseIsProvider(url *Value) bool {
 }
 
 // sayMoney reports whether the function that makes the call says that it moves money; one that only says that it
-// sends is named by its caller.
+// sends is named by its caller. So does the method of a remote client, gateway or provider on whose behalf it is made.
 func (w *walker) sayMoney() bool {
 	fr := w.fr
 	if s := w.in.money.sender; s != nil {
 		fr = s.fr
 	}
-	for n := 0; fr != nil && n < 6; fr, n = fr.up, n+1 {
+	named := true
+	for n := 0; fr != nil && n < 8; fr, n = fr.up, n+1 {
+		if fr.in != nil && fr.in.Call != nil && fr.in.Call.Kind == CallInvoke && know.RemoteMoney(shortName(fr.in.Call.Iface), fr.in.Call.Fn) {
+			return true
+		}
 		_, name := splitType(fr.fn.Name)
 		if fr.fn.Literal {
 			continue
 		}
-		if know.RemoteMoney(fr.fn.Recv, name) || know.MoneyName(name) {
+		if know.RemoteMoney(fr.fn.Recv, name) || named && know.MoneyName(name) {
 			return true
 		}
-		if !know.GenericName(name) {
-			return false
-		}
+		named = named && know.GenericName(name)
 	}
 	return false
 }

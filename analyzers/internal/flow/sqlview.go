@@ -164,7 +164,27 @@ func (v *SQLView) guardTables(vs []*Verdict) {
 
 // isDedup reports whether a table is a dedup table.
 func (v *SQLView) isDedup(n sqltext.Name) bool {
-	return n.Known() && (v.prog.dedupTable(n.Name) || v.dedup[strings.ToLower(n.Name)])
+	return n.Known() && (v.prog.dedupTable(n.Name) && !v.holdsNoID(n) || v.dedup[strings.ToLower(n.Name)])
+}
+
+// holdsNoID reports whether a table is seen to have no column that could be an event's id: then its name only speaks of
+// the dedup table it belongs to, as that of its positions or settings.
+func (v *SQLView) holdsNoID(n sqltext.Name) bool {
+	t := v.schema.Table(n)
+	if t == nil || len(t.Definitions) == 0 {
+		return false
+	}
+	for _, d := range t.Definitions {
+		if len(d.Columns) == 0 {
+			return false
+		}
+		for _, c := range d.Columns {
+			if sqltext.IsEventIDColumnIn(n, c.Name) || strings.Contains(strings.ToLower(c.Name), "event") || strings.Contains(strings.ToLower(c.Name), "message") {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // execute runs the functions that build statements or put them together, to see what they come to.

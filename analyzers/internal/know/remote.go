@@ -12,6 +12,9 @@ var inside = set("redis", "kafka", "db", "database", "sql", "mongo", "http", "ca
 // RemoteName reports whether a type's name says that it stands for a remote client, gateway or provider.
 func RemoteName(typ string) bool {
 	w := Words(typ)
+	for len(w) > 2 && last(w) == "responses" && w[len(w)-2] == "with" {
+		w = w[:len(w)-2] // oapi-codegen: ClientWithResponses
+	}
 	for len(w) > 0 && (last(w) == "interface" || last(w) == "iface" || last(w) == "port" || isVersion(last(w))) {
 		w = w[:len(w)-1]
 	}

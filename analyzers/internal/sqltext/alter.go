@@ -41,12 +41,11 @@ func (p *parser) alterTable() Kind {
 
 // alterWord tells the words an action that says nothing here can start with.
 func (p *parser) alterWord(i int) bool {
-	for _, w := range [...]string{"set", "reset", "owner", "enable", "disable", "validate", "cluster", "inherit", "no", "force", "engine", "convert", "alter", "add", "drop", "rename", "replica", "modify", "comment", "auto_increment", "of", "not", "on", "row", "delete", "update", "reorganize", "default", "split", "configure", "order"} {
-		if p.isWord(i, w) {
-			return true
-		}
-	}
-	return p.tok().kind == tokHole
+	return p.tok().kind == tokHole || p.isOneOf(i,
+		"set", "reset", "owner", "enable", "disable", "validate", "cluster", "inherit", "no", "force",
+		"engine", "convert", "alter", "add", "drop", "rename", "replica", "modify", "comment",
+		"auto_increment", "of", "not", "on", "row", "delete", "update", "reorganize", "default", "split",
+		"configure", "order")
 }
 
 // alterAction reads one action.

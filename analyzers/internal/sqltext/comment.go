@@ -100,7 +100,9 @@ func section(line string) (down, ok bool) {
 
 func isDownFile(file string) bool {
 	base := strings.ToLower(filepath.Base(file))
-	for _, suffix := range [...]string{".down.sql", "_down.sql", "-down.sql", ".undo.sql", ".rollback.sql", "_rollback.sql"} {
+	for _, suffix := range [...]string{
+		".down.sql", "_down.sql", "-down.sql", ".undo.sql", ".rollback.sql", "_rollback.sql",
+	} {
 		if strings.HasSuffix(base, suffix) {
 			return true
 		}

@@ -84,7 +84,9 @@ func (p *parser) definition(kw keyword) Kind {
 		if p.accept(kwTable) {
 			return p.alterTable()
 		}
-		if p.accept(kwForeign, kwTable) || p.isWord(p.i, "index") || p.isWord(p.i, "type") || p.isWord(p.i, "sequence") || p.isWord(p.i, "role") || p.isWord(p.i, "database") || p.isWord(p.i, "default") || p.isWord(p.i, "view") || p.isWord(p.i, "materialized") || p.isWord(p.i, "system") || p.isWord(p.i, "schema") || p.isWord(p.i, "function") || p.isWord(p.i, "user") || p.isWord(p.i, "extension") {
+		if p.isKw(p.i, kwForeign) || p.isOneOf(p.i,
+			"index", "type", "sequence", "role", "database", "default", "view", "materialized", "system",
+			"schema", "function", "user", "extension") {
 			p.i = p.end
 			return Other
 		}
@@ -95,7 +97,8 @@ func (p *parser) definition(kw keyword) Kind {
 	p.accept(kwTable)
 	p.accept(kwOnly)
 	p.nameList()
-	for p.acceptWord("restart", "identity") || p.acceptWord("continue", "identity") || p.accept(kwCascade) || p.acceptWord("restrict") {
+	for p.acceptWord("restart", "identity") || p.acceptWord("continue", "identity") || p.accept(kwCascade) ||
+		p.acceptWord("restrict") {
 	}
 	if len(p.st.Drops) == 0 {
 		return Unknown
@@ -152,11 +155,13 @@ func (p *parser) create() Kind {
 	case p.isKw(p.i, kwEvent):
 		return p.createEvent()
 	}
-	for _, w := range [...]string{"view", "materialized", "extension", "schema", "type", "sequence", "trigger", "role", "user", "database", "policy", "domain", "recursive", "publication", "subscription", "server", "rule", "aggregate", "operator", "cast", "collation", "statistics", "virtual", "definer", "constraint", "language", "access", "tablespace", "event", "text", "dictionary", "row"} {
-		if p.isWord(p.i, w) {
-			p.i = p.end
-			return Other
-		}
+	if p.isOneOf(p.i,
+		"view", "materialized", "extension", "schema", "type", "sequence", "trigger", "role", "user",
+		"database", "policy", "domain", "recursive", "publication", "subscription", "server", "rule",
+		"aggregate", "operator", "cast", "collation", "statistics", "virtual", "definer", "constraint",
+		"language", "access", "tablespace", "event", "text", "dictionary", "row") {
+		p.i = p.end
+		return Other
 	}
 	return Unknown
 }
@@ -362,7 +367,8 @@ func (p *parser) isIndex() bool {
 // keyColumns reads the columns of a key, with a name before and USING or NULLS NOT DISTINCT around them.
 func (p *parser) keyColumns(k *Key) {
 	for p.i < p.end && !p.isOpen(p.i) {
-		if t := p.toks[p.i]; k.Name == "" && p.nameToken(p.i) && t.kw == kwNone && !p.isWord(p.i, "clustered") && !p.isWord(p.i, "nonclustered") {
+		t := p.toks[p.i]
+		if k.Name == "" && p.nameToken(p.i) && t.kw == kwNone && !p.isOneOf(p.i, "clustered", "nonclustered") {
 			k.Name = p.ident(t)
 		}
 		p.i++
@@ -443,7 +449,7 @@ func (p *parser) startsColumnConstraint(i int, t token) bool {
 	case kwOn:
 		return p.isKw(i+1, kwUpdate) || p.isKw(i+1, kwConflict) || p.isKw(i+1, kwDelete)
 	case kwNone:
-		return t.kind == tokWord && (p.isWord(i, "auto_increment") || p.isWord(i, "autoincrement") || p.isWord(i, "comment"))
+		return p.isOneOf(i, "auto_increment", "autoincrement", "comment")
 	}
 	return false
 }

@@ -40,7 +40,7 @@ type Expr struct {
 	Literal Literal     // of LiteralExpr
 	Column  ColumnRef   // of ColumnExpr and ExcludedExpr
 	Columns []ColumnRef // every column it mentions, EXCLUDED's too
-	Func    string      // the outermost function, lower case; "" when the expression is not one call
+	Func    string      // the outermost function, lower case; "case" for CASE, "" when it is not one call
 	Sub     *Statement  // of SubqueryExpr
 
 	has    mentions    // what occurs anywhere in it
@@ -53,7 +53,6 @@ type mentions uint8
 
 const (
 	hasParam mentions = 1 << iota
-	hasLiteral
 	hasNow
 	hasRandom
 	hasColumn

@@ -253,7 +253,9 @@ func (s *Statement) neverConflicts(a Assumption) string {
 
 // truncated tells date_trunc('day', now()) and the like, which do repeat for a while.
 func (e Expr) truncated() bool {
-	return e.Func == "date_trunc" || e.Func == "date" || strings.Contains(strings.ToLower(e.Text), "current_date") || strings.HasSuffix(strings.ToLower(e.Text), "::date")
+	text := strings.ToLower(e.Text)
+	return e.Func == "date_trunc" || e.Func == "date" || strings.Contains(text, "current_date") ||
+		strings.HasSuffix(text, "::date")
 }
 
 // column gives the values that go into the i-th column.

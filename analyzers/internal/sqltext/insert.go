@@ -131,7 +131,8 @@ func (p *parser) insertRows() bool {
 		return st.Open // the rows are in a hole that has been passed over
 	case p.startsQuery(p.i) || p.isKw(p.i, kwTable):
 		end := p.seek(p.i, func(i int, t token) bool {
-			return t.kw == kwReturning || t.kw == kwOn && (p.isKw(i+1, kwConflict) || p.isKw(i+1, kwDuplicate)) && p.tokAt(i+2).kind != tokDot
+			conflict := t.kw == kwOn && (p.isKw(i+1, kwConflict) || p.isKw(i+1, kwDuplicate))
+			return t.kw == kwReturning || conflict && p.tokAt(i+2).kind != tokDot
 		})
 		st.Source = p.sub(p.i, end)
 		if st.Source != nil && st.Source.Open {

@@ -272,7 +272,8 @@ func isWorkColumn(c ColumnDef) bool {
 		switch singular(w) {
 		case "payload", "body", "data", "content", "status", "state", "attempt", "retry", "error", "response", "result",
 			"header", "value", "locked", "lease", "owner", "priority", "message", "event", "document", "request":
-			return !(len(ws) > 1 && (singular(ws[len(ws)-1]) == "type" || singular(ws[len(ws)-1]) == "name" || singular(ws[len(ws)-1]) == "version"))
+			last := singular(ws[len(ws)-1]) // event_type, message_name
+			return len(ws) == 1 || last != "type" && last != "name" && last != "version"
 		}
 	}
 	return false

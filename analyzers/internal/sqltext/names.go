@@ -49,8 +49,8 @@ func singular(w string) string {
 
 // IsDedupName tells whether a table's name (without its schema) says that it remembers which events have been
 // handled: processed_events, inbox, idempotency_keys, consumed_..., received_messages, anything with dedup, with any
-// prefix, suffix and spelling. The order counts: events_processed are as often the events themselves. Outboxes, queues and dead letters do not count. The extra names are the
-// configuration's; they count as they are, in any case.
+// prefix, suffix and spelling. The order counts: events_processed are as often the events themselves. Outboxes, queues
+// and dead letters do not count. The extra names are the configuration's; they count as they are, in any case.
 func IsDedupName(name string, extra ...string) bool {
 	for _, x := range extra {
 		if strings.EqualFold(x, name) {
@@ -68,8 +68,8 @@ func IsDedupName(name string, extra ...string) bool {
 			next = singular(ws[i+1])
 		}
 		switch {
-		case strings.HasSuffix(w, "outbox"), w == "out" && next == "box", w == "queue", w == "dlq", w == "dead", w == "job",
-			w == "task":
+		case strings.HasSuffix(w, "outbox"), w == "out" && next == "box", w == "queue", w == "dlq", w == "dead",
+			w == "job", w == "task":
 			return false
 		case strings.Contains(w, "dedup"), strings.HasSuffix(w, "inbox"), w == "in" && next == "box",
 			w == "de" && (next == "dup" || next == "duplication"), w == "idempotency", w == "idempotent", w == "idempotence",
@@ -94,7 +94,8 @@ func isDelivered(w string) bool {
 // isRunTogether tells names in which nothing separates the words: processedevents.
 func isRunTogether(w string) bool {
 	for _, part := range [...]string{"processed", "consumed", "received", "handled"} {
-		if rest, ok := strings.CutPrefix(w, part); ok && (strings.HasPrefix(rest, "event") || strings.HasPrefix(rest, "message") || strings.HasPrefix(rest, "msg")) {
+		rest, ok := strings.CutPrefix(w, part)
+		if ok && (strings.HasPrefix(rest, "event") || strings.HasPrefix(rest, "message") || strings.HasPrefix(rest, "msg")) {
 			return true
 		}
 	}
@@ -150,13 +151,14 @@ func isParentID(ws []string) bool {
 	return false
 }
 
-// IsEventIDColumnIn is IsEventIDColumn for a column of a dedup table, where a bare id, key or hash is the event's.
-func IsEventIDColumnIn(table Name, column string) bool {
+// IsEventIDColumnIn is IsEventIDColumn for a column of a table that may be a dedup table (see IsDedupName for the
+// extra names), where a bare id, key or hash is the event's.
+func IsEventIDColumnIn(table Name, column string, extra ...string) bool {
 	if IsEventIDColumn(column) {
 		return true
 	}
 	ws := words(column)
-	if len(ws) == 0 || !IsDedupName(table.Name) {
+	if len(ws) == 0 || !IsDedupName(table.Name, extra...) {
 		return false
 	}
 	last := singular(ws[len(ws)-1])

@@ -175,11 +175,11 @@ func (p *parser) control() Kind {
 	if p.isWord(p.i, "execute") {
 		return p.dynamic()
 	}
-	for _, w := range [...]string{"grant", "revoke", "comment", "analyze", "vacuum", "lock", "pragma", "use", "show", "listen", "notify", "reset", "refresh", "release", "reindex", "cluster", "discard", "prepare", "deallocate", "optimize"} {
-		if p.isWord(p.i, w) {
-			p.i = p.end
-			return Other
-		}
+	if p.isOneOf(p.i,
+		"grant", "revoke", "comment", "analyze", "vacuum", "lock", "pragma", "use", "show", "listen", "notify",
+		"reset", "refresh", "release", "reindex", "cluster", "discard", "prepare", "deallocate", "optimize") {
+		p.i = p.end
+		return Other
 	}
 	return Unknown
 }
@@ -190,11 +190,9 @@ func (p *parser) plain(kind Kind, second ...string) Kind {
 	if p.i == p.end {
 		return kind
 	}
-	for _, w := range second {
-		if p.isWord(p.i, w) {
-			p.i = p.end
-			return kind
-		}
+	if p.isOneOf(p.i, second...) {
+		p.i = p.end
+		return kind
 	}
 	return Unknown
 }
@@ -218,6 +216,16 @@ func (p *parser) isKw(i int, k keyword) bool {
 // isWord tells whether a token is that bare word, in any case.
 func (p *parser) isWord(i int, w string) bool {
 	return i >= 0 && i < p.end && p.toks[i].kind == tokWord && strings.EqualFold(p.src(p.toks[i]), w)
+}
+
+// isOneOf tells whether a token is one of the bare words, in any case.
+func (p *parser) isOneOf(i int, words ...string) bool {
+	for _, w := range words {
+		if p.isWord(i, w) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *parser) isOp(i int, op string) bool {
@@ -415,7 +423,8 @@ func (p *parser) alias() string {
 		}
 		return ""
 	}
-	if t := p.tok(); (t.kind == tokWord && !t.kw.reserved() && t.kw != kwOverriding && t.kw != kwUsing) || t.kind == tokQuoted {
+	t := p.tok()
+	if t.kind == tokWord && !t.kw.reserved() && t.kw != kwOverriding || t.kind == tokQuoted {
 		p.i++
 		return p.ident(t)
 	}

@@ -22,8 +22,8 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 		return p.phrase(i)
 	case kwAnd, kwOr, kwNot, kwIs, kwIn, kwLike, kwIlike, kwSimilar, kwBetween, kwCase, kwWhen, kwThen, kwElse, kwEnd,
 		kwInterval, kwDistinct, kwFrom, kwEscape, kwNull, kwTrue, kwFalse, kwDefault, kwAs, kwAny, kwAll, kwSome, kwRow,
-		kwArray, kwExists, kwIsNull, kwNotNull, kwAsc, kwDesc, kwNulls, kwBy, kwOrder, kwGroup, kwHaving, kwFor, kwUsing, kwOn, kwTo, kwSelect, kwWhere, kwCollate, kwRegexp, kwGlob, kwUnknown,
-		kwPartition, kwWith:
+		kwArray, kwExists, kwIsNull, kwNotNull, kwAsc, kwDesc, kwNulls, kwBy, kwOrder, kwGroup, kwHaving, kwFor, kwUsing,
+		kwOn, kwTo, kwSelect, kwWhere, kwCollate, kwRegexp, kwGlob, kwUnknown, kwPartition, kwWith:
 		switch {
 		case i > 0 && p.toks[i-1].kind == tokDot:
 			return false
@@ -42,23 +42,28 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 
 // phrase tells words that belong to AT TIME ZONE, INTERVAL 1 DAY, OVER () and the like.
 func (p *parser) phrase(i int) bool {
-	if p.isWord(i, "at") && p.isWord(i+1, "time") || p.isWord(i, "time") && p.isWord(i+1, "zone") || i > 0 && p.isWord(i, "zone") && p.isWord(i-1, "time") {
+	switch strings.ToLower(p.src(p.toks[i])) {
+	case "at", "timestamp", "time":
+		// at time zone, timestamp with time zone '...'
+		if p.isWord(i+1, "time") || p.isWord(i+1, "zone") || p.isOneOf(i+1, "with", "without") && p.isWord(i+2, "time") {
+			return true
+		}
+	case "zone":
+		return p.isWord(i-1, "time")
+	case "without":
 		return true
-	}
-	if p.isKw(i+1, kwWith) && p.isWord(i+2, "time") || p.isWord(i+1, "without") && p.isWord(i+2, "time") || p.isWord(i, "without") {
-		return true // timestamp without time zone '...'
+	case "within":
+		return p.isKw(i+1, kwGroup)
+	case "over", "filter":
+		return p.isOpen(i + 1)
+	case "first", "last":
+		return p.isKw(i-1, kwNulls)
 	}
 	if p.isFrame(i) {
 		return true
 	}
-	if i > 1 && (p.isKw(i-2, kwInterval) || p.toks[i-1].kind == tokClose) && p.isUnit(i) {
-		return true
-	}
-	if i > 0 && p.toks[i-1].kind == tokString && p.isUnit(i) {
-		return true
-	}
-	return p.isWord(i, "within") && p.isKw(i+1, kwGroup) || p.isOpen(i+1) && (p.isWord(i, "over") || p.isWord(i, "filter")) ||
-		i > 0 && p.isKw(i-1, kwNulls)
+	// interval 1 day, interval (a + b) day, interval '1' day
+	return i > 1 && p.isUnit(i) && (p.isKw(i-2, kwInterval) || p.toks[i-1].kind == tokClose || p.toks[i-1].kind == tokString)
 }
 
 // isFrame tells the words of a window's frame, of BETWEEN SYMMETRIC and of trim(BOTH ... FROM ...).
@@ -69,7 +74,7 @@ func (p *parser) isFrame(i int) bool {
 	case "current":
 		return p.isKw(i+1, kwRow)
 	case "rows", "range", "groups":
-		return p.isKw(i+1, kwBetween) || p.isWord(i+1, "unbounded") || p.isWord(i+1, "current") || p.tokAt(i+1).kind == tokNumber
+		return p.isKw(i+1, kwBetween) || p.isOneOf(i+1, "unbounded", "current") || p.tokAt(i+1).kind == tokNumber
 	case "both", "leading", "trailing":
 		return i > 1 && p.isWord(i-2, "trim")
 	case "symmetric", "asymmetric":

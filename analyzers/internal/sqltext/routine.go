@@ -1,6 +1,9 @@
 package sqltext
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // routine reads CREATE FUNCTION, CREATE PROCEDURE and DO with the statements of the body.
 func (p *parser) routine() Kind {
@@ -34,7 +37,8 @@ func (p *parser) routine() Kind {
 // createEvent reads MySQL's CREATE EVENT ... ON SCHEDULE ... DO statement.
 func (p *parser) createEvent() Kind {
 	do := p.seek(p.i, func(_ int, t token) bool { return t.kw == kwDo })
-	if do+1 >= p.end || !p.isWord(p.seek(p.i, func(i int, _ token) bool { return p.isWord(i, "schedule") }), "schedule") {
+	on := p.seek(p.i, func(i int, t token) bool { return t.kw == kwOn && p.isWord(i+1, "schedule") })
+	if do+1 >= p.end || on > do {
 		return Unknown
 	}
 	inner := Statement{}
@@ -62,6 +66,9 @@ func (p *parser) bodyStart(lo, hi int) int {
 	return lo
 }
 
+// formatPieces are what PostgreSQL's format puts names and literals in place of. %s is a piece anyway.
+var formatPieces = regexp.MustCompile(`%(\d+\$)?[IL]`)
+
 // dynamic reads EXECUTE 'statement' and EXECUTE format('statement', ...). The pieces format fills in are holes.
 func (p *parser) dynamic() Kind {
 	i := p.i + 1
@@ -76,7 +83,7 @@ func (p *parser) dynamic() Kind {
 			if i+1 < p.end && p.toks[i+1].kind == tokOp {
 				text += string(rune(Hole)) // 'DROP TABLE t_' || suffix
 			}
-			text = strings.NewReplacer("%I", string(rune(Hole)), "%L", string(rune(Hole)), "%1$I", string(rune(Hole))).Replace(text)
+			text = formatPieces.ReplaceAllString(text, string(rune(Hole)))
 			base := p.base + int(t.lo)
 			p.st.Body = parseAt(text, base, p.lineOf(base), p.depth+1)
 		}
@@ -116,7 +123,9 @@ func (p *parser) calls() Kind {
 	for _, o := range st.Outputs {
 		switch e := o.Value; e.Func {
 		case "schedule", "schedule_in_database":
-			if command := 1 + boolInt(len(e.args) > 2); strings.HasPrefix(strings.ToLower(e.Text), "cron.") && command < len(e.args) {
+			// cron.schedule([name,] schedule, command), cron.schedule_in_database(name, schedule, command, ...)
+			command := min(len(e.args), 3) - 1
+			if command > 0 && strings.HasPrefix(strings.ToLower(e.Text), "cron.") {
 				p.schedule(e.args[command])
 				return Schedule
 			}
@@ -137,13 +146,6 @@ func (p *parser) calls() Kind {
 		st.Routine = st.Outputs[0].Value.Func
 	}
 	return Select
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // schedule parses the command of cron.schedule.

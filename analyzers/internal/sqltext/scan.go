@@ -112,10 +112,10 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		e.Class = SubqueryExpr
 	case hi == lo+1:
 		p.classifyToken(e, p.toks[lo])
-	case hi == lo+2 && p.toks[lo].kind == tokOp && p.toks[lo+1].kind == tokNumber:
+	case hi == lo+2 && (p.isOp(lo, "-") || p.isOp(lo, "+")) && p.toks[lo+1].kind == tokNumber:
 		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.src(p.toks[lo]) + p.src(p.toks[lo+1])}
 	case hi == lo+2 && p.toks[lo].kind == tokWord && p.toks[lo+1].kind == tokString, // date '2026-05-01'
-		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has&^hasLiteral == 0:
+		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has == 0:
 		p.classifyToken(e, p.toks[lo+1])
 	case (call == "arg" || call == "narg") && len(e.Params) == 1 && p.isWord(lo, "sqlc"):
 		e.Class, e.Param = ParamExpr, e.Params[0]
@@ -385,18 +385,16 @@ func (p *parser) scan(e *Expr, lo, hi int) {
 
 // typeEnd passes over the name of a type.
 func (p *parser) typeEnd(i, hi int) int {
-	start := i
-	for i < hi {
+	for start := i; i < hi; {
 		t := p.toks[i]
+		begins := i == start || p.toks[i-1].kind == tokDot
 		switch {
-		case t.kind == tokWord && (i == start || p.toks[i-1].kind == tokDot || p.isTypeWord(i)), t.kind == tokQuoted && (i == start || p.toks[i-1].kind == tokDot), t.kind == tokDot:
+		case t.kind == tokDot, begins && p.nameToken(i), t.kind == tokWord && p.isTypeWord(i):
 			i++
-		case t.kind == tokOpen && i > start && p.text[t.lo] == '[':
-			i = p.after(i)
-		case t.kind == tokOpen && i > start && i+1 < hi && p.toks[i+1].kind == tokNumber:
+		case t.kind == tokOpen && !begins && (p.text[t.lo] == '[' || p.tokAt(i+1).kind == tokNumber):
 			i = p.after(i)
 		default:
-			return max(i, start)
+			return i
 		}
 	}
 	return i
@@ -404,12 +402,7 @@ func (p *parser) typeEnd(i, hi int) int {
 
 // isTypeWord tells the second words of types: timestamp with time zone, double precision, character varying.
 func (p *parser) isTypeWord(i int) bool {
-	for _, w := range [...]string{"with", "without", "time", "zone", "precision", "varying"} {
-		if p.isWord(i, w) {
-			return true
-		}
-	}
-	return false
+	return p.isOneOf(i, "with", "without", "time", "zone", "precision", "varying")
 }
 
 // scanName notes a column or function and gives the index behind it.

@@ -286,7 +286,8 @@ func (s *Schema) Cleanups(n Name) []Cleanup {
 func (s *Schema) cleans(c Cleanup, n Name, t *Table) bool {
 	switch {
 	case c.Kind == UnknownTableDrops:
-		return t != nil && (isPartitionName(c.Table.Name, n.Name) || !c.Table.Known() && c.Table.Name == string(rune(Hole)) && t.partitioned())
+		anyTable := c.Table.Name == string(rune(Hole))
+		return t != nil && (isPartitionName(c.Table.Name, n.Name) || anyTable && t.partitioned())
 	case c.Table.Same(n):
 		return true
 	case !c.Table.Known():

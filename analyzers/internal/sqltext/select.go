@@ -204,7 +204,7 @@ func (p *parser) output(lo, hi int) Output {
 		case before.kw == kwAs && hi-lo >= 3:
 			o.Name, end = p.ident(last), hi-2
 		case last.kind == tokWord && before.kind == tokString && hi-lo >= 3 && p.isKw(hi-3, kwInterval):
-		case named && (before.kind == tokClose || before.kind == tokQuoted || before.kind == tokString || before.kind == tokParam || before.kind == tokNumber || before.kind == tokWord && !before.kw.reserved() && !before.kw.joins()):
+		case named && p.endsOperand(hi-2):
 			o.Name, end = p.ident(last), hi-1
 		}
 	}
@@ -378,7 +378,11 @@ func (s *Statement) source(c ColumnRef) (TableRef, bool) {
 		return s.From[0], true
 	}
 	for _, f := range s.From {
-		if c.Qualifier != "" && strings.EqualFold(f.Alias, c.Qualifier) || c.Qualifier == "" && strings.EqualFold(f.Alias, c.Name) {
+		of := c.Qualifier
+		if of == "" {
+			of = c.Name // SELECT u FROM unnest($1) AS u
+		}
+		if strings.EqualFold(f.Alias, of) {
 			return f, true
 		}
 	}

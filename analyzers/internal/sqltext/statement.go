@@ -64,10 +64,8 @@ func (n Name) Same(m Name) bool {
 	if !strings.EqualFold(n.Name, m.Name) {
 		return false
 	}
-	if n.Schema == "" || m.Schema == "" || strings.IndexByte(n.Schema, Hole) >= 0 || strings.IndexByte(m.Schema, Hole) >= 0 {
-		return true
-	}
-	return strings.EqualFold(n.Schema, m.Schema)
+	unsaid := func(schema string) bool { return schema == "" || strings.IndexByte(schema, Hole) >= 0 }
+	return unsaid(n.Schema) || unsaid(m.Schema) || strings.EqualFold(n.Schema, m.Schema)
 }
 
 // String gives schema.name, with every [Hole] shown as an ellipsis.

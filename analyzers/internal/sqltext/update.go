@@ -217,7 +217,11 @@ func (p *parser) rowAssignment(out []Assignment, lo, eq, hi int) []Assignment {
 // clause any column that is not EXCLUDED's is the target's.
 func (p *parser) markSelf(set []Assignment, conflict bool) {
 	target := func(q string) bool {
-		return q == "" || conflict || strings.EqualFold(q, p.st.Alias) || p.st.Alias == "" && strings.EqualFold(q, p.st.Table.Name)
+		name := p.st.Alias
+		if name == "" {
+			name = p.st.Table.Name
+		}
+		return q == "" || conflict || strings.EqualFold(q, name)
 	}
 	names := make(map[string]bool, len(set))
 	for _, a := range set {

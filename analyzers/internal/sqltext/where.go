@@ -127,7 +127,7 @@ func (p *parser) cond(w *Where, out []Cond, lo, hi int) []Cond {
 		w.Open, p.st.Open = true, true
 		hi--
 	}
-	for lo+1 < hi && p.toks[lo].kind == tokHole && p.toks[lo+1].kind != tokOp && p.toks[lo+1].kind != tokDot && !p.startsOperator(lo+1) {
+	for lo+1 < hi && p.toks[lo].kind == tokHole && !p.continues(lo+1) {
 		w.Open, p.st.Open = true, true
 		lo++
 	}
@@ -165,7 +165,10 @@ func (p *parser) negated(inner []Cond) Cond {
 }
 
 func opposite(op Op) (Op, bool) {
-	pairs := [...][2]Op{{Equal, NotEqual}, {Less, GreaterEqual}, {Greater, LessEqual}, {In, NotIn}, {IsNull, NotNull}, {IsTrue, IsFalse}, {Exists, NotExists}}
+	pairs := [...][2]Op{
+		{Equal, NotEqual}, {Less, GreaterEqual}, {Greater, LessEqual}, {In, NotIn}, {IsNull, NotNull}, {IsTrue, IsFalse},
+		{Exists, NotExists},
+	}
 	for _, p := range pairs {
 		if op == p[0] {
 			return p[1], true
@@ -189,6 +192,12 @@ func (p *parser) endsOperand(i int) bool {
 		return true
 	}
 	return false
+}
+
+// continues tells whether the token goes on with the expression before it.
+func (p *parser) continues(i int) bool {
+	k := p.toks[i].kind
+	return k == tokOp || k == tokDot || p.startsOperator(i)
 }
 
 func (p *parser) startsOperator(i int) bool {
@@ -306,7 +315,8 @@ func (p *parser) isOperator(i int) (op Op, n int) {
 // comparison reads a condition with one comparison in it, or none.
 func (p *parser) comparison(w *Where, out []Cond, lo, hi int, not bool) []Cond {
 	op, at, rest := p.operator(lo, hi)
-	if op == Equal && p.isOpen(lo) && p.after(lo) == at && !p.startsQuery(lo+1) && p.isOpen(rest) && p.after(rest) == hi && !not {
+	row := p.isOpen(lo) && p.after(lo) == at && !p.startsQuery(lo+1)
+	if op == Equal && row && p.isOpen(rest) && p.after(rest) == hi && !not {
 		return p.rowComparison(w, out, lo, rest)
 	}
 	c := Cond{Op: op}
@@ -317,7 +327,7 @@ func (p *parser) comparison(w *Where, out []Cond, lo, hi int, not bool) []Cond {
 	switch {
 	case op == In || op == NotIn:
 		p.list(&c, rest, hi)
-	case (op == Equal || op == NotEqual) && (p.isKw(rest, kwAny) || p.isKw(rest, kwSome) || p.isKw(rest, kwAll)) && p.isOpen(rest+1):
+	case (op == Equal || op == NotEqual) && p.isOneOf(rest, "any", "some", "all") && p.isOpen(rest+1):
 		p.quantified(&c, rest, hi)
 	case rest < hi:
 		c.Value = p.expr(rest, hi)

@@ -54,8 +54,12 @@ func placeholder(text string, p sqltext.Param) (end int, with string) {
 	return 0, ""
 }
 
-// prose is SQL to PostgreSQL: a DELETE with an alias and nothing that would need one. To sqltext it is Unknown.
-var prose = regexp.MustCompile(`(?i)^delete\s+from\s+(only\s+)?("[^"]*"|\S+\s)\s*\S+$`)
+// isProse tells a DELETE with an alias and nothing that would need one ("delete from the list"): SQL to PostgreSQL,
+// Unknown to sqltext.
+func isProse(n *pg.Node) bool {
+	d := n.GetDeleteStmt()
+	return d != nil && d.Relation.Alias != nil && d.WhereClause == nil && len(d.UsingClause) == 0 && len(d.ReturningList) == 0 && d.WithClause == nil
+}
 
 // disagreements compares both parsers on a text. tried is how many statements PostgreSQL took for SQL.
 func disagreements(text string) (tried int, out []string) {
@@ -77,7 +81,7 @@ func disagreements(text string) (tried int, out []string) {
 			}
 			continue
 		}
-		if prose.MatchString(own[i].Text) {
+		if isProse(raw.Stmt) {
 			continue
 		}
 		tried++

@@ -42,7 +42,7 @@ func (w *Worker) Loop(ctx context.Context) error {
 
 func (w *Worker) book(ctx context.Context, evt ParcelArrived) error {
 	var done bool
-	if err := w.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM processed_event WHERE event_id = $1)`, evt.EventID).Scan(&done); err != nil {
+	if err := w.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM inbox_parcels WHERE event_id = $1)`, evt.EventID).Scan(&done); err != nil {
 		return err
 	}
 	if done {
@@ -55,12 +55,12 @@ func (w *Worker) book(ctx context.Context, evt ParcelArrived) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.db.Exec(ctx, `INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING`, evt.EventID) // want R-KFK-IDEM-3 R-KFK-IDEM-2
+	_, err = w.db.Exec(ctx, `INSERT INTO inbox_parcels (event_id) VALUES ($1) ON CONFLICT DO NOTHING`, evt.EventID) // want R-KFK-IDEM-3 R-KFK-IDEM-2
 	return err
 }
 
 // Purge drops marks that are too old to matter.
 func (w *Worker) Purge(ctx context.Context, before time.Time) error {
-	_, err := w.db.Exec(ctx, `DELETE FROM processed_event WHERE processed_at < $1`, before)
+	_, err := w.db.Exec(ctx, `DELETE FROM inbox_parcels WHERE processed_at < $1`, before)
 	return err
 }
