@@ -45,6 +45,10 @@ func TestBlankingKeepsLengthAndLines(t *testing.T) {
 	if got := sqltext.WithoutDown("2.down.sql", text); strings.TrimSpace(got) != "" || len(got) != len(text) {
 		t.Errorf("of a down file %q is left", got)
 	}
+	text = "-- +goose Down\n-- +goose StatementBegin\nDROP TABLE a;\n-- a note\nDROP TABLE b;\n-- +goose StatementEnd\n"
+	if got := sqltext.WithoutDown("1.sql", text); strings.TrimSpace(got) != "" {
+		t.Errorf("of a down section %q is left", got)
+	}
 	if got := sqltext.WithoutDown("1.sql", "SELECT 'down'"); got != "SELECT 'down'" {
 		t.Errorf("got %q", got)
 	}

@@ -126,6 +126,15 @@ func TestAnUpdateRepeatsWhenItSetsAbsoluteValuesOrLeavesTheStateItNames(t *testi
 	})
 }
 
+func TestAMergeRepeatsLikeAnUpsert(t *testing.T) {
+	const head = `MERGE INTO stock s USING (VALUES ($1, $2)) v (sku, n) ON s.sku = v.sku `
+	checkRepetition(t, []repetition{
+		{sql: head + `WHEN MATCHED THEN UPDATE SET n = $2 WHEN NOT MATCHED THEN INSERT (sku, n) VALUES ($1, $2)`, idempotent: true},
+		{sql: head + `WHEN MATCHED AND v.n > 0 THEN UPDATE SET n = s.n + v.n WHEN NOT MATCHED THEN INSERT (sku, n) VALUES ($1, $2)`},
+		{sql: head + `WHEN MATCHED THEN DELETE`, idempotent: true},
+	})
+}
+
 func TestAFreshArgumentIsNoRepetition(t *testing.T) {
 	fresh := sqltext.Assumption{Fresh: sqltext.Arg(2)}
 	for _, c := range []repetition{
@@ -175,6 +184,12 @@ func TestACommonTableExpressionThatMarksGatesTheStatementThatReadsIt(t *testing.
 			INSERT INTO orders (id) SELECT $2 FROM x LEFT JOIN mark ON true`},
 		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING event_id)
 			INSERT INTO orders (n) SELECT count(*) FROM mark`},
+		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING event_id)
+			UPDATE stock SET n = n - 1 WHERE event IN (SELECT event_id FROM mark)`, idempotent: true},
+		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING event_id)
+			UPDATE stock SET n = n - 1 WHERE event NOT IN (SELECT event_id FROM mark)`},
+		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING)
+			UPDATE stock SET n = n - 1 FROM mark`},
 		{sql: `WITH mark AS (something else) UPDATE t SET a = $1 WHERE id = $2`},
 		{sql: `WITH gone AS (DELETE FROM q WHERE id = $1 RETURNING body) INSERT INTO log (body) SELECT body FROM gone`, idempotent: true},
 		{sql: `WITH mark AS (INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING event_id),

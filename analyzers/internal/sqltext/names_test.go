@@ -19,7 +19,8 @@ func TestDedupTablesAreToldByTheirNames(t *testing.T) {
 		"consumed_messages": true, "received_messages": true, "received_event": true, "gateway_dedup": true,
 		"dedup": true, "event_deduplication": true, "dedupe_keys": true, "seen_events": true, "handled_messages": true,
 
-		"outbox": false, "outbox_events": false, "processed_outbox_events": false, "event_outbox": false,
+		"outbox": false, "event_out_box": false, "out_box_dedup": false, "in_box_events": true, "de_dup_keys": true,
+		"KAFKAInbox": true, "task_dedup": false, "outbox_events": false, "processed_outbox_events": false, "event_outbox": false,
 		"inbox_queue": false, "inbox_dead_letters": false, "orders": false, "events": false, "messages": false,
 		"processed_orders": false, "received_payments": false, "event_log": false, "process": false, "processing": false,
 		"notification": false, "print_queue": false, "": false, "\x00": false, "box": false, "keys": false,

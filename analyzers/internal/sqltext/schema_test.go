@@ -201,6 +201,45 @@ func TestEachDefinitionOfATableIsJudgedByItself(t *testing.T) {
 	}
 }
 
+func TestADefinitionThatIsNotKnownHidesNoOther(t *testing.T) {
+	s := migrations("CREATE TABLE inbox AS SELECT * FROM x", "CREATE TABLE inbox (LIKE nobody_knows)", "CREATE TABLE inbox (event_id uuid)")
+	ps := s.Tables()[0].KeyProblems()
+	if len(ps) != 1 || ps[0].Definition.File != "migrations/0003.sql" {
+		t.Errorf("problems: %+v", ps)
+	}
+}
+
+func TestATableMadeLikeAnotherHasItsKeysOnlyIfItSaysSo(t *testing.T) {
+	const parent = "CREATE TABLE marks (event_id uuid PRIMARY KEY);"
+	for sql, want := range map[string]int{
+		"CREATE TABLE inbox (LIKE marks INCLUDING ALL)": 0, "CREATE TABLE inbox (LIKE marks)": 1,
+		"CREATE TABLE inbox (LIKE marks INCLUDING INDEXES)": 0, "CREATE TABLE inbox (LIKE marks INCLUDING DEFAULTS)": 1,
+		"CREATE TABLE inbox LIKE marks": 0,
+	} {
+		if ps := migrations(parent, sql).Table(sqltext.Name{Name: "inbox"}).KeyProblems(); len(ps) != want {
+			t.Errorf("%s: problems: %+v", sql, ps)
+		}
+	}
+}
+
+func TestDroppingAnIndexLeavesThoseOfOtherNames(t *testing.T) {
+	s := migrations(
+		`CREATE TABLE inbox (event_id uuid, n int); CREATE UNIQUE INDEX a ON inbox (event_id); CREATE UNIQUE INDEX b ON inbox (n)`,
+		`DROP INDEX c, b`,
+	)
+	if got := faults(s); got != "" {
+		t.Errorf("got %q", got)
+	}
+	s.Add("migrations/0003.sql", `DROP INDEX a ON other`)
+	if got := faults(s); got != "" {
+		t.Errorf("after the drop of another table's index: %q", got)
+	}
+	s.Add("migrations/0004.sql", `ALTER TABLE inbox DROP INDEX a`)
+	if got := faults(s); got != "no key: event_id" {
+		t.Errorf("after the drop of the index: %q", got)
+	}
+}
+
 func TestMarksAreToldFromWork(t *testing.T) {
 	for _, c := range []struct {
 		columns     string

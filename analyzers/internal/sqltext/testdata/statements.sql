@@ -28,6 +28,8 @@ INSERT INTO t (a, b) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM t WHERE a = $
 INSERT INTO events_log SETTINGS async_insert=1 VALUES (?, ?);
 INSERT INTO t (a, b) VALUES (sqlc.arg(a), sqlc.narg('b'));
 INSERT INTO t (␀) VALUES (␀);
+INSERT LOW_PRIORITY IGNORE INTO t (a, b) VALUES (ROW(1, 2), datetime('now', '-7 days')), (date('2020-01-01'), unixepoch());
+INSERT OR ABORT INTO t (a) VALUES (strftime('%s', 'NOW'));
 INSERT INTO t (a) VALUES ␀;
 INSERT INTO ?TableName (event_id) VALUES (?);
 DELETE FROM ? WHERE ?TablePKs;
@@ -134,6 +136,12 @@ BEGIN
     DELETE FROM inbox WHERE received_at < now() - keep;
     EXECUTE format('DROP TABLE IF EXISTS %I', 'inbox_' || to_char(now(), 'YYYY'));
 END $$;
+CREATE PROCEDURE tidy() LANGUAGE plpgsql AS $x$
+DECLARE n int; BEGIN
+    FOR n IN SELECT 1 LOOP DELETE FROM a WHERE at < now(); END LOOP;
+    IF n > 1 THEN UPDATE b SET c = 1; ELSE INSERT INTO d (e) VALUES (1); END IF;
+    PERFORM f(n); EXECUTE 'DROP TABLE a_' || n;
+END $x$;
 DO $$ BEGIN IF true THEN ALTER TABLE inbox ADD PRIMARY KEY (event_id); END IF; END $$;
 
 -- brackets and others
