@@ -100,8 +100,8 @@ func examplesOf(t *testing.T, analyzer, kind string) []string {
 
 var (
 	markedPart = regexp.MustCompile(`(?ms)^(?://|--) page:begin\n(.*?)\s*^(?://|--) page:end$`)
-	wantLine   = regexp.MustCompile(`(?m)^\s*(?://|--) want-below .*\n`)
-	wantEnd    = regexp.MustCompile(`(?m) (?://|--) want .*$`)
+	wantLine   = regexp.MustCompile(`(?m)^[ \t]*(?://|--) want(?:-alone|-vet)?-below .*\n`)
+	wantEnd    = regexp.MustCompile(`(?m) (?://|--) want(?:-alone|-vet)? .*$`)
 )
 
 // marked returns what stands between the marks of a fixture, without the comments that say what is due there.

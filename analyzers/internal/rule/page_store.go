@@ -48,7 +48,7 @@ func dedupsqlPage() *Page {
 			"Partitions: they have the key of their parent, and dropping one is the parent's cleanup.",
 			"The growth of tables that hold payloads or a status: they are queues, and their rows go when the work is done.",
 			"Outboxes.",
-			"Growth in `go vet` and golangci-lint: only the stand-alone command sees the whole module and its `.sql` files.",
+			"In `go vet` and golangci-lint: growth, and faults that stand in a `.sql` file. Only the stand-alone command sees the whole module.",
 		},
 		Settings: []string{noFlags},
 	}

@@ -1,5 +1,5 @@
 -- page:begin
-CREATE TABLE processed_order_event ( -- want R-KFK-IDEM-2
+CREATE TABLE processed_order_event ( -- want-alone R-KFK-IDEM-2
     event_id     uuid        NOT NULL,
     processed_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (event_id, processed_at)
