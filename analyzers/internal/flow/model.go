@@ -83,13 +83,11 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.TxnEnd:
 		return w.quiet(ins)
 
-	case know.SQLExec, know.SQLQuery, know.SQLQueryRow:
-		return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), w.variadic(args, row.Arg2), nil)
-	case know.SQLGet:
-		out := w.runSQL(ins, know.SQLGet, recv, at(args, row.Arg), w.variadic(args, row.Arg2), nil)
-		return w.got(out, at(args, row.Arg-1))
-	case know.SQLNamed:
-		return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), nil, at(args, row.Arg2))
+	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed:
+		if recv == nil {
+			recv = handleAmong(args, row.Arg)
+		}
+		return w.sqlText(ins, row, recv, args)
 	case know.SQLPrepare:
 		st := &Value{K: VRef, O: w.in.object(w.fr, ins, 1, nil)}
 		st.O.Chain = &chain{text: at(args, row.Arg), tx: w.txOf(recv)}
@@ -148,6 +146,33 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return one(fit(c, v, nilVal)...)
 	}
 	return w.model2(ins, row, full, recv, args)
+}
+
+// sqlText is a call that runs a text of SQL.
+func (w *walker) sqlText(ins *Instr, row *know.Row, recv *Value, args []*Value) []exit {
+	switch row.Kind {
+	case know.SQLGet:
+		out := w.runSQL(ins, know.SQLGet, recv, at(args, row.Arg), w.variadic(args, row.Arg2), nil)
+		return w.got(out, at(args, row.Arg-1))
+	case know.SQLNamed:
+		return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), nil, at(args, row.Arg2))
+	}
+	return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), w.variadic(args, row.Arg2), nil)
+}
+
+// handleAmong is the database handle that a function of a library is given before its text.
+func handleAmong(args []*Value, text int) *Value {
+	for i := range min(text, len(args)) {
+		if a := args[i]; a.O != nil && a.O.Tx != nil {
+			return a
+		}
+	}
+	for i := range min(text, len(args)) {
+		if a := args[i]; a.O != nil && a.O.Ctx == nil {
+			return a
+		}
+	}
+	return nil
 }
 
 // quiet is a call whose only outcome is success.

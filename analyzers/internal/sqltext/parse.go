@@ -233,7 +233,7 @@ func (p *parser) isOp(i int, op string) bool {
 }
 
 func (p *parser) isOpen(i int) bool {
-	return i < p.end && p.toks[i].kind == tokOpen && p.text[p.toks[i].lo] == '('
+	return i >= 0 && i < p.end && p.toks[i].kind == tokOpen && p.text[p.toks[i].lo] == '('
 }
 
 // accept passes over keywords, all of them or none.

@@ -13,8 +13,8 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 			return true
 		case n.kind == tokDot:
 			return false
-		case p.isKw(i+1, kwFrom) && i > 0 && p.toks[i-1].kind == tokOpen: // extract(epoch from x)
-			return t.kw == kwNone && i > 1 && p.isWord(i-2, "extract")
+		case p.isKw(i+1, kwFrom) && p.isOpen(i-1) && p.isWord(i-2, "extract"): // extract(epoch from x)
+			return true
 		}
 	}
 	switch t.kw {

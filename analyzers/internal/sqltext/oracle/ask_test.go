@@ -185,6 +185,7 @@ func mentions(n *pg.Node) string {
 	}
 	walk(n, visit)
 	slices.Sort(cols)
+	slices.Sort(params)
 	return fmt.Sprintf("cols %v params %v sub %v", cols, params, sub)
 }
 

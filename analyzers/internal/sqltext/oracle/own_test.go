@@ -129,6 +129,7 @@ func (v *view) ownSet(set []sqltext.Assignment) {
 			params = append(params, fmt.Sprint(p.Ordinal))
 		}
 		slices.Sort(cols)
+		slices.Sort(params)
 		v.add("set %s = cols %v params %v sub %v", a.Column, cols, params, a.Value.Sub != nil)
 	}
 }

@@ -12,6 +12,7 @@ INSERT INTO t (a) VALUES (1) ON CONFLICT DO UPDATE SET a = 1;
 INSERT INTO t AS "T x" (a) OVERRIDING USER VALUE VALUES (U&'d\0061t') ON CONFLICT DO NOTHING;
 UPDATE t AS x SET a = b.c + d, b[1] = $1, c.d = e FROM u, LATERAL (SELECT 1) AS s, unnest(ARRAY[1, 2]) AS n(v) WHERE x.id = u.id AND ($2)::int = x.k OR false;
 UPDATE t SET a = extract(epoch FROM now()), b = trim(both 'x' from c), c = substring(d from 1 for 2), d = position('a' in e), e = overlay(f placing 'x' from 1), f = cast(g as numeric(10,2)), g = h::double precision, h = i::timestamp with time zone WHERE CURRENT OF cur;
+UPDATE t SET a = trim(trailing from a), b = trim(BOTH FROM b), c = trim(c from d), d = extract(e from f), e = CASE WHEN $1::bool THEN $2 ELSE e END;
 UPDATE t SET a = a IS DISTINCT FROM b, b = c IS NOT NULL, c = d BETWEEN SYMMETRIC e AND f, d = e LIKE 'x' ESCAPE '!', e = f COLLATE "de", f = NOT g, g = h OPERATOR(pg_catalog.+) i, h = -j ^ 2;
 UPDATE t SET a = coalesce(a, $1), b = greatest(b, $2::int), c = nullif(c, ''), d = left(d, 3), e = case e when 1 then f else g end, f = array(select 1), g = exists (select 1 from u), h = x = any (select 2) WHERE id = $3;
 UPDATE t SET a = count(*) FILTER (WHERE b > 1) OVER (PARTITION BY c ORDER BY d ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), b = string_agg(e, ',' ORDER BY f), c = percentile_disc(0.5) WITHIN GROUP (ORDER BY g);
