@@ -44,8 +44,11 @@ func Read(_ *flow.Program, vs []*flow.Verdict) []rule.Finding {
 				continue
 			}
 			for _, src := range s.Value.Srcs {
-				if src.Bit != flow.FromHeader || seen[src.Pos] {
+				if src.Bit != flow.FromHeader {
 					continue
+				}
+				if seen[src.Pos] {
+					break
 				}
 				seen[src.Pos] = true
 				out = append(out, rule.Finding{
@@ -54,6 +57,7 @@ func Read(_ *flow.Program, vs []*flow.Verdict) []rule.Finding {
 						"; a replay, a mirror or a connector may drop headers: take the event id from the payload",
 					Related: []rule.Related{{Posn: s.Pos.String(), Message: "here it becomes " + what}},
 				})
+				break // of one key, the first header
 			}
 		}
 	}

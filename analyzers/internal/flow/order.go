@@ -126,6 +126,7 @@ type ordering struct {
 	acks    bool
 	looks   map[string]bool // places that are looked at
 	flat    bool            // only what is reached is of interest
+	caches  bool            // the keys set in Redis are all that is done: they count
 
 	// of a world in which a check or an effect fails
 	fresh   map[Pos]bool // effects that are reached when nothing fails
@@ -177,6 +178,12 @@ func (p *Program) order(r Root) *Order {
 		again.run(World{}, wrote)
 		first = again
 	}
+	if first.onlyCaches() {
+		again := newOrdering(p, r)
+		again.caches = true
+		again.run(World{}, wrote)
+		first = again
+	}
 	p.outside(first, wrote, out)
 	p.failing(first, wrote, out)
 	for _, f := range first.faults {
@@ -187,6 +194,20 @@ func (p *Program) order(r Root) *Order {
 	return out
 }
 
+// passes reports whether an effect only keeps a cache up to date. A key that is set counts where nothing else is done.
+func (o *ordering) passes(h *Hit) bool { return h.cache && !(o.caches && h.mark != "") }
+
+func (o *ordering) onlyCaches() bool {
+	set := false
+	for _, h := range o.effects {
+		if !h.cache {
+			return false
+		}
+		set = set || h.mark != ""
+	}
+	return set
+}
+
 // failing runs the root with each effect failing, and looks for messages that are acknowledged all the same.
 func (p *Program) failing(first *ordering, wrote map[string]bool, out *Order) {
 	if !first.acks && !first.returnAcks() {
@@ -194,14 +215,14 @@ func (p *Program) failing(first *ordering, wrote map[string]bool, out *Order) {
 	}
 	n := 0
 	for _, h := range first.effects {
-		if h.cache || h.async && n > orderRuns/2 {
+		if first.passes(h) || h.async && n > orderRuns/2 {
 			continue
 		}
 		if n++; n > orderRuns {
 			break
 		}
 		run := newOrdering(p, first.root)
-		run.fresh = first.reached
+		run.fresh, run.caches = first.reached, first.caches
 		run.run(World{Broken: siteKey(h.Pos)}, wrote)
 		for pos, f := range run.faults {
 			if f.Kind == AckFailed && first.faults[pos] == nil {
@@ -256,7 +277,7 @@ func (o *ordering) effect(w *walker, e *Event) {
 		return
 	}
 	o.pairing(w, e)
-	if e.Hit.cache {
+	if o.passes(e.Hit) {
 		return
 	}
 	if a := auto(w.st.trace); a != nil {
@@ -282,7 +303,7 @@ func (o *ordering) commits(w *walker, e *Event) {
 			ack = a
 		case a.Kind == EvCommit && top1(a.Tx) == top1(e.Tx) && a.Tx.Up == nil:
 			return
-		case a.Kind == EvEffect && ack != nil && !a.Hit.cache && a.Tx != nil && top1(a.Tx) == top1(e.Tx):
+		case a.Kind == EvEffect && ack != nil && !o.passes(a.Hit) && a.Tx != nil && top1(a.Tx) == top1(e.Tx):
 			o.fault(&AckFault{Kind: AckOpenTx, Pos: ack.Pos, Ack: ack.Desc, Effect: a.Hit})
 			return
 		}
@@ -308,19 +329,19 @@ func (o *ordering) ack(w *walker, e *Event) {
 		o.loses(w.st.trace, e.Depth)
 		return
 	}
-	if h := unwaited(w.st.trace, e.Depth); h != nil {
+	if h := o.unwaited(w.st.trace, e.Depth); h != nil {
 		o.fault(&AckFault{Kind: AckAsync, Pos: e.Pos, Ack: e.Desc, Effect: h})
 	}
 }
 
 // unwaited is an effect in a goroutine for which nobody waited.
-func unwaited(trace *Event, depth int) *Hit {
+func (o *ordering) unwaited(trace *Event, depth int) *Hit {
 	wait := 1 << 20
 	for a := trace; a != nil; a = a.Prev {
 		switch {
 		case a.Kind == EvWait:
 			wait = min(wait, a.Depth)
-		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !a.Hit.cache:
+		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !o.passes(a.Hit):
 			return a.Hit
 		}
 	}
@@ -411,7 +432,7 @@ func (o *ordering) end(st *state, vals []*Value) {
 		}
 		return
 	}
-	if h := unwaited(st.trace, 0); h != nil {
+	if h := o.unwaited(st.trace, 0); h != nil {
 		o.fault(&AckFault{Kind: AckAsync, Pos: o.at(h), Effect: h})
 	}
 }

@@ -288,7 +288,9 @@ func (w *walker) fieldNames(model *Value) []string {
 func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, args []*Value) []exit {
 	dest := at(args, 0)
 	keyed, byEvent := false, false
+	var keys []*Value
 	ask := func(cond string, vals []*Value) {
+		keys = append(keys, vals...)
 		for _, v := range vals {
 			t := w.deep(v)
 			if t.has(FromPayload|FromMessage|FromKey|FromHeader|FromOffset) || !t.has(FromFresh|FromV4) {
@@ -330,6 +332,11 @@ func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, a
 		return &Value{K: VErr, S: errNoRows, Site: s}
 	}
 	isCheck := keyed && (w.in.prog.dedupTable(table) || byEvent || w.in.wrote["sql:"+strings.ToLower(table)])
+	if isCheck && w.in.prog.dedupTable(table) {
+		for _, v := range keys {
+			w.in.sink(Sink{Kind: SinkDedupSQL, Owner: table, Pos: ins.Call.At}, v, w)
+		}
+	}
 	if isCheck {
 		s := &site{Pos: ins.Call.At, Desc: "SELECT FROM " + table, Store: "sql", Table: table, Tx: ch.tx, Look: true}
 		switch w.check(s) {
