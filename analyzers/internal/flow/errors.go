@@ -50,6 +50,9 @@ func (w *walker) wrap(ins *Instr, args []*Value) []*Value {
 		if a.K == VErr && inner == nil {
 			inner = a
 		}
+		if a.K == VRef && inner == nil && strings.HasSuffix(strings.ToLower(a.Dyn), "error") {
+			inner = &Value{K: VErr, S: "t|" + a.Dyn}
+		}
 		if a.K == VTop && inner == nil && a.Dyn == "" && a.T.has(FromUnseen) {
 			inner = &Value{K: VErr}
 		}
@@ -84,6 +87,13 @@ func (w *walker) errAs(err, target *Value) []exit {
 	typ := ""
 	if target.O != nil && target.O.T != nil {
 		typ = target.O.T.Name
+	}
+	if err.K == VRef && err.Dyn != "" && typ != "" && target.O != nil {
+		if err.Dyn != typ {
+			return one(false)
+		}
+		w.st.set(cell{target.O.id, target.Path}, err)
+		return one(true)
 	}
 	pkg, name := splitType(typ)
 	drv, known := know.DriverError[know.Sym{Pkg: know.Normal(pkg), Name: name}]

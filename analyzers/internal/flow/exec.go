@@ -241,6 +241,15 @@ func (w *walker) returned(ins *Instr) {
 // invoke calls a method through an interface.
 func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	c := ins.Call
+	if len(recv.alts) > 0 {
+		var out []exit
+		for _, a := range recv.alts {
+			sub := *w
+			sub.st = w.st.fork()
+			out = append(out, sub.invoke(ins, a, args)...)
+		}
+		return out
+	}
 	if c.Guard {
 		return w.namedGuard(ins, c.Iface+"."+c.Fn, know.EitherTrue, args)
 	}
@@ -373,6 +382,15 @@ func (w *walker) wholeEvent(v *Value) bool {
 
 // dynamic calls a function value.
 func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
+	if len(fun.alts) > 0 {
+		var out []exit
+		for _, a := range fun.alts {
+			sub := *w
+			sub.st = w.st.fork()
+			out = append(out, sub.dynamic(ins, a, args)...)
+		}
+		return out
+	}
 	if out, ok := w.moneyValue(ins, fun, args); ok {
 		return out
 	}
@@ -559,6 +577,12 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		if len(args) == 1 && args[0].K == VNil {
 			w.fr.exact = true
 			return ok(&Value{K: VInt})
+		}
+		if len(args) == 1 && c.Fn == "len" && args[0].K == VTop && args[0].Slot != "" {
+			if fs := w.in.prog.functions(args[0].Slot); len(fs) > 0 {
+				w.fr.exact = true
+				return ok(&Value{K: VInt, I: int64(len(fs))})
+			}
 		}
 		if len(args) == 1 && c.Fn == "len" {
 			if n := len(w.elements(args[0])); n > 0 && n == len(w.st.paths(args[0].O, args[0].Path)) {

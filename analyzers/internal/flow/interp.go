@@ -9,10 +9,12 @@ import (
 
 // The bounds of one run. A function that needs more is given up, and the run says so.
 const (
-	maxSteps  = 400_000 // instructions
+	maxSteps  = 250_000 // instructions
 	maxDepth  = 28      // calls within calls
 	maxStates = 40      // states of one block in one call
 	maxExits  = 14      // ways out of one call
+
+	largeBlocks = 60 // from so many blocks on a function gets fewer states a block
 )
 
 // A World says how checks answer.
@@ -158,6 +160,11 @@ func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 	exitSeen := make(map[uint64]bool)
 	seen := make(map[uint64]bool)
 	count := make([]int, len(fn.Blocks))
+	most := maxStates
+	if n := len(fn.Blocks); n > largeBlocks {
+		// A large function has as many values as blocks, and each state holds them all.
+		most = max(2, maxStates*largeBlocks/n)
+	}
 	work := []item{{env: env, st: st}}
 	for len(work) > 0 && !in.gaveUp {
 		it := work[len(work)-1]
@@ -168,7 +175,7 @@ func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 			work = append(work, f)
 		}
 		for _, s := range w.next {
-			if count[s.blk] >= maxStates {
+			if count[s.blk] >= most {
 				continue
 			}
 			k := s.key(fn)
@@ -951,6 +958,13 @@ func (w *walker) index(ins *Instr) {
 	path := base.Path
 	if base.K != VRef {
 		o, path = w.in.objOf(base, nil), ""
+	}
+	if base.K == VTop && i.K == VInt && base.Slot != "" {
+		// A slice of functions that were collected elsewhere: the i-th of them.
+		c := cell{o.id, join(path, elem)}
+		if fs := w.in.prog.functions(base.Slot); int(i.I) < len(fs) && i.I >= 0 && w.st.get(c) == nil {
+			w.st.setQuiet(c, fs[i.I].value())
+		}
 	}
 	out := &Value{K: VRef, O: o, Path: join(path, elem), T: base.T}
 	if base.Batch {

@@ -223,6 +223,18 @@ func (f *funcLowerer) argPos(c *ssa.CallCommon, i int) Pos {
 	return f.pos(e.Pos())
 }
 
+// container reports whether a type is a named map or slice of functions or interfaces: what is put into one is found
+// again by the methods of the type.
+func container(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		return typeName(t) != "" && elemInteresting(u.Elem())
+	case *types.Slice:
+		return typeName(t) != "" && elemInteresting(u.Elem())
+	}
+	return false
+}
+
 // flowTo records that whatever v can be may be in the slot.
 func (f *funcLowerer) flowTo(slot string, v ssa.Value, pos Pos) {
 	if !interesting(v.Type()) {
@@ -350,7 +362,11 @@ func (f *funcLowerer) findSlots(v ssa.Value) []string {
 	case *ssa.Parameter:
 		for i, p := range f.fn.Params {
 			if p == v {
-				return []string{"P|" + f.out.ID + "|" + strconv.Itoa(i)}
+				out := []string{"P|" + f.out.ID + "|" + strconv.Itoa(i)}
+				if i == 0 && f.fn.Signature.Recv() != nil && container(v.Type()) {
+					out = append(out, "F|"+typeName(v.Type())+"|[]")
+				}
+				return out
 			}
 		}
 	case *ssa.FreeVar:

@@ -50,6 +50,9 @@ func (l *lowerer) lowerFunc(fn *ssa.Function) *Func {
 		out.Values++
 		out.Params = append(out.Params, Param{Name: p.Name(), T: l.typ(p.Type())})
 	}
+	if len(fn.Params) > 0 && fn.Signature.Recv() != nil && container(fn.Params[0].Type()) {
+		f.edges[Edge{Dst: "P|" + out.ID + "|0", Src: "F|" + typeName(fn.Params[0].Type()) + "|[]"}] = true
+	}
 	for _, v := range fn.FreeVars {
 		f.num[v] = out.Values
 		out.Values++
@@ -195,6 +198,9 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 		f.emit(b, Instr{Op: OpCopy, Dst: f.num[in.(ssa.Value)], A: f.val(x), T: f.typ(in.(ssa.Value).Type()), Pos: pos})
 	case *ssa.MakeInterface:
 		f.declare(in.X.Type())
+		if container(in.X.Type()) {
+			f.flowTo("F|"+typeName(in.X.Type())+"|[]", in.X, pos)
+		}
 		f.bareStruct(in.X.Type())
 		f.handOver(in)
 		if n, c := typeName(in.Type()), typeName(in.X.Type()); n != "" && c != "" && !isError(in.Type()) {

@@ -15,8 +15,8 @@ func slotN(kind, fn string, i int) string { return kind + "|" + fn + "|" + strco
 // mapKey is the place of a map's element.
 func mapKey(k *Value) string {
 	switch {
-	case k.K == VStr && !hasHole(k.S) && !strings.ContainsAny(k.S, ".{}"):
-		return "{" + k.S + "}"
+	case k.K == VStr && !hasHole(k.S) && !strings.ContainsAny(k.S, "{}"):
+		return "{" + strings.ReplaceAll(k.S, ".", "\u00b7") + "}" // a dot would part the place in two
 	case k.K == VInt:
 		return "{" + strconv.FormatInt(k.I, 10) + "}"
 	}
@@ -54,6 +54,10 @@ func (w *walker) lookup(ins *Instr) {
 			pair(v, vFalse)
 			return
 		}
+		if alts := w.callables(m); len(alts) > 0 {
+			pair(&Value{K: VTop, alts: alts}, top)
+			return
+		}
 	}
 	lives := m.K != VRef || m.O == nil || !m.O.Local
 	if lives && fromEvent(kt) && seenSet(ins) {
@@ -77,6 +81,21 @@ func (w *walker) lookup(ins *Instr) {
 		v.Msg, v.Batch = true, true
 	}
 	pair(v, top)
+}
+
+// callables are the functions and implementations that a map made in sight holds.
+func (w *walker) callables(m *Value) []*Value {
+	var out []*Value
+	for _, p := range w.st.paths(m.O, m.Path) {
+		rest := strings.TrimPrefix(strings.TrimPrefix(p, m.Path), ".")
+		if v := w.st.get(cell{m.O.id, p}); strings.HasPrefix(rest, "{") && strings.HasSuffix(rest, "}") && (v.K == VFunc || v.Dyn != "") {
+			out = append(out, v)
+		}
+	}
+	if len(out) > maxCount {
+		return nil
+	}
+	return out
 }
 
 // seenSet reports whether a map's elements only say that a key was there.

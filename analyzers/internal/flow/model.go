@@ -125,6 +125,8 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.quiet(ins)
 	case know.Scan:
 		return w.scan(ins, recv, w.variadic(args, row.Arg))
+	case know.CollectRows, know.CollectOne, know.EachRow:
+		return w.collect(ins, row, args)
 	case know.RowNext:
 		return one(w.nextRow(recv))
 	case know.Affected:
@@ -153,6 +155,9 @@ func (w *walker) sqlText(ins *Instr, row *know.Row, recv *Value, args []*Value) 
 	switch row.Kind {
 	case know.SQLGet:
 		out := w.runSQL(ins, know.SQLGet, recv, at(args, row.Arg), w.variadic(args, row.Arg2), nil)
+		if strings.HasPrefix(ins.Call.Name, "Select") {
+			return w.selected(out, at(args, row.Arg-1))
+		}
 		return w.got(out, at(args, row.Arg-1))
 	case know.SQLNamed:
 		return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), nil, at(args, row.Arg2))

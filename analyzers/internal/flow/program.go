@@ -471,6 +471,27 @@ func (p *Program) indexUses() {
 	}
 }
 
+// functions are what a slot holds when it holds nothing but functions, up to the number of times a loop is counted.
+func (p *Program) functions(slot string) []binding {
+	all := p.bound(slot, "", "")
+	if len(all) > maxCount {
+		return nil
+	}
+	return all
+}
+
+// value is a bound function as a value.
+func (b binding) value() *Value {
+	v := &Value{K: VFunc, S: b.Func, Bound: b.Method}
+	if b.Edge != nil {
+		v.Ref = b.Edge.Pos
+	}
+	if b.Method {
+		v.Elems = []*Value{{K: VTop}}
+	}
+	return v
+}
+
 // implementers are the types of the module that have an interface's methods, where nothing in sight binds one: what a
 // container binds by reflection. It answers only where the whole module is seen, and only when there is one.
 func (p *Program) implementers(iface string) []binding {

@@ -176,6 +176,62 @@ func (w *walker) nextRow(row *Value) *Value {
 	return vTrue
 }
 
+// collect reads all rows, or one, in a single call.
+func (w *walker) collect(ins *Instr, row *know.Row, args []*Value) []exit {
+	c := ins.Call
+	rows := at(args, row.Arg)
+	if row.Kind == know.CollectRows && c.Name == "AppendRows" {
+		rows = at(args, 1)
+	}
+	if rows.K != VRow {
+		return w.library(ins, args)
+	}
+	t := Taint{Bits: rows.Row.taint.Bits | FromRow}
+	switch rows.Row.state {
+	case rowTaken, rowFail:
+		return []exit{{fit(c, nilVal, w.rowErr(rows.Row.state, rows.Row.site, know.Scan)), w.st}}
+	case rowAbsent:
+		if row.Kind == know.CollectOne {
+			return []exit{{fit(c, top, w.rowErr(rowAbsent, rows.Row.site, know.Scan)), w.st}}
+		}
+		return []exit{{fit(c, nilVal, nilVal), w.st}}
+	}
+	if row.Kind == know.EachRow {
+		none := w.st.fork()
+		out := []exit{{fit(c, top, nilVal), none}}
+		for _, e := range w.callback(ins, at(args, row.Arg2), nil) {
+			out = append(out, exit{fit(c, top, nilVal), e.st})
+		}
+		return out
+	}
+	return []exit{{fit(c, &Value{K: VNotNil, T: t}, nilVal), w.st}}
+}
+
+// selected puts what a query found into a slice: no row is no error, but a slice of nothing.
+func (w *walker) selected(out []exit, dest *Value) []exit {
+	for i := range out {
+		n := len(out[i].vals)
+		if n == 0 {
+			continue
+		}
+		sub := *w
+		sub.st = out[i].st
+		switch errv := out[i].vals[n-1]; {
+		case errv.K == VErr && errv.S == errNoRows:
+			out[i].vals[n-1] = nilVal
+			if dest.K == VRef && dest.O != nil {
+				sub.st.clear(dest.O, dest.Path)
+				sub.st.set(cell{dest.O.id, dest.Path}, nilVal)
+			}
+		case errv.K == VNil && dest.K == VRef && dest.O != nil:
+			sub.st.clear(dest.O, dest.Path)
+			sub.st.set(cell{dest.O.id, dest.Path}, &Value{K: VNotNil, T: Taint{Bits: FromRow}})
+		}
+		out[i].st = sub.st
+	}
+	return out
+}
+
 // namedGuard is a check of which only the name or a directive is seen.
 func (w *walker) namedGuard(ins *Instr, id string, pol know.Polarity, args []*Value) []exit {
 	c := ins.Call

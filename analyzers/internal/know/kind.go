@@ -36,16 +36,19 @@ const (
 	CopyFrom // bulk insert; Arg is the table
 
 	// Transactions and outcomes.
-	Begin     // returns a transaction
-	TxFunc    // Arg is the closure that runs in a transaction; it commits when the closure returns nil
-	Commit    //
-	Rollback  //
-	Scan      // scans a row
-	RowNext   // rows.Next
-	Affected  // RowsAffected of a result
-	UseTx     // returns a handle on the transaction Arg
-	SameTx    // returns the handle it was called on, possibly with options: WithContext, Debug
-	Savepoint // Begin on a transaction
+	Begin       // returns a transaction
+	TxFunc      // Arg is the closure that runs in a transaction; it commits when the closure returns nil
+	Commit      //
+	Rollback    //
+	Scan        // scans a row
+	RowNext     // rows.Next
+	CollectRows // reads all rows of Arg into a slice
+	CollectOne  // reads one row of Arg
+	EachRow     // runs Arg2 for each row of Arg
+	Affected    // RowsAffected of a result
+	UseTx       // returns a handle on the transaction Arg
+	SameTx      // returns the handle it was called on, possibly with options: WithContext, Debug
+	Savepoint   // Begin on a transaction
 
 	// GORM.
 	GormCreate // Arg is the model
