@@ -104,6 +104,8 @@ func (w *walker) errAs(err, target *Value) []exit {
 			return one(true)
 		case known && (err.S == errFail || err.S == errNoRows):
 			return one(false)
+		case !known && typ != "" && target.O.T.Kind != KInterface && (err.S == errFail || err.S == errNoRows || err.S == errUnique):
+			return one(false) // the driver's own error, and no type of the module
 		case strings.HasPrefix(err.S, "t|"):
 			return one(err.S == "t|"+typ)
 		case known:

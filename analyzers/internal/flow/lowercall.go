@@ -58,7 +58,7 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		// An argument handed to whatever the slot holds: resolved when the slot is.
 		for i, a := range c.Args {
 			if interesting(a.Type()) {
-				f.flowTo("A|"+slot+"|"+strconv.Itoa(i), a, f.pos(c.Pos()))
+				f.handTo("A|"+slot+"|"+strconv.Itoa(i), a, f.pos(c.Pos()))
 			}
 		}
 	}
@@ -240,9 +240,47 @@ func (f *funcLowerer) flowTo(slot string, v ssa.Value, pos Pos) {
 	if !interesting(v.Type()) {
 		return
 	}
+	if _, fn := v.Type().Underlying().(*types.Signature); fn {
+		f.wraps(slot, v, pos)
+	}
 	for _, s := range f.slots(v) {
 		if s != slot {
 			f.edges[Edge{Dst: slot, Src: s, Pos: edgePos(s, pos)}] = true
+		}
+	}
+}
+
+// handTo is flowTo for what is handed to a function value: a middleware gets the bare handler, too.
+func (f *funcLowerer) handTo(slot string, v ssa.Value, pos Pos) {
+	for _, s := range f.slots(v) {
+		switch s[0] {
+		case 'F', 'P', 'L', 'V', 'G':
+			s = "U|" + s
+		}
+		f.edges[Edge{Dst: slot, Src: s, Pos: edgePos(s, pos)}] = true
+	}
+}
+
+// wraps records the slots in which a value ends wrapped: h = mw(h) in a loop, or c.h = mw(c.h). What was there before
+// is then reached through the wrapper.
+func (f *funcLowerer) wraps(slot string, v ssa.Value, pos Pos) {
+	put := func(c *ssa.Call) {
+		for _, s := range f.resultSlots(c, 0) {
+			f.edges[Edge{Dst: "W|" + slot, Src: s, Pos: edgePos(s, pos)}] = true
+		}
+	}
+	switch v := v.(type) {
+	case *ssa.Phi:
+		for _, e := range v.Edges {
+			if c, ok := e.(*ssa.Call); ok && slices.Contains(c.Call.Args, ssa.Value(v)) {
+				put(c)
+			}
+		}
+	case *ssa.Call:
+		for _, a := range v.Call.Args {
+			if ld, ok := a.(*ssa.UnOp); ok && slices.Contains(f.addrSlots(ld.X), slot) {
+				put(v)
+			}
 		}
 	}
 }

@@ -184,8 +184,8 @@ func (p *Program) order(r Root) *Order {
 		again.run(World{}, wrote)
 		first = again
 	}
-	p.outside(first, wrote, out)
 	p.failing(first, wrote, out)
+	p.outside(first, wrote, out)
 	for _, f := range first.faults {
 		out.Acks = append(out.Acks, f)
 	}

@@ -89,7 +89,10 @@ func (o *ordering) put(p pair) {
 
 // outside keeps the pairs whose mark decides: the write is not reached when the mark was there, nor when it failed.
 func (p *Program) outside(first *ordering, wrote map[string]bool, out *Order) {
-	first.dropping(wrote, out)
+	if !first.acksFailures() {
+		// Where any failure is acknowledged, a mark's is no fault of its own.
+		first.dropping(wrote, out)
+	}
 	if len(first.pairs) == 0 {
 		return
 	}
@@ -166,6 +169,16 @@ func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*
 		return false
 	}
 	return !run("fail "+s.Key, World{Dup: true, Fail: s.Key}).reached[pr.write.Pos]
+}
+
+// acksFailures reports whether a message is acknowledged after its effect has failed.
+func (o *ordering) acksFailures() bool {
+	for _, f := range o.faults {
+		if f.Kind == AckFailed {
+			return true
+		}
+	}
+	return false
 }
 
 // dropping runs the root with each mark failing, and looks for messages that are taken for duplicates then.

@@ -279,7 +279,7 @@ func (p *Program) sources(slot string) []binding {
 	for len(work) > 0 && len(seen) < 400 {
 		s := work[0]
 		work = work[1:]
-		for _, e := range p.edges[s] {
+		for _, e := range p.into(s) {
 			p.leaf(e.Src, e, have, &out)
 			for _, n := range p.through(e.Src) {
 				if !seen[n] {
@@ -297,6 +297,18 @@ func (p *Program) sources(slot string) []binding {
 	}
 	p.bcache[slot] = out
 	return out
+}
+
+// into are the edges into a slot. Where what is in it was wrapped, what is in it is the wrapper; "U|slot" asks for what
+// was there before, too.
+func (p *Program) into(s string) []*Edge {
+	if bare, ok := strings.CutPrefix(s, "U|"); ok {
+		return p.edges[bare]
+	}
+	if w := p.edges["W|"+s]; len(w) > 0 {
+		return w
+	}
+	return p.edges[s]
 }
 
 func (p *Program) leaf(src string, e *Edge, have map[string]bool, out *[]binding) {
@@ -445,6 +457,12 @@ func (p *Program) indexUses() {
 		dsts = append(dsts, dst)
 	}
 	sort.Strings(dsts)
+	after := make(map[string][]string)
+	for _, dst := range dsts {
+		for _, e := range p.edges[dst] {
+			after[e.Src] = append(after[e.Src], dst)
+		}
+	}
 	for _, dst := range dsts {
 		for _, e := range p.edges[dst] {
 			switch e.Src[0] {
@@ -462,10 +480,10 @@ func (p *Program) indexUses() {
 						p.uses[m.Fn] = append(p.uses[m.Fn], reach{"Q|" + dst[2:] + "|" + name, true})
 					}
 				}
-			case 'f':
-				p.uses[e.Src[2:]] = append(p.uses[e.Src[2:]], reach{"A|" + dst, false})
-			case 'm':
-				p.uses[e.Src[2:]] = append(p.uses[e.Src[2:]], reach{"A|" + dst, true})
+			case 'f', 'm':
+				for _, to := range p.onward(dst, after) {
+					p.uses[e.Src[2:]] = append(p.uses[e.Src[2:]], reach{"A|" + to, e.Src[0] == 'm'})
+				}
 			}
 		}
 	}
@@ -490,6 +508,21 @@ func (b binding) value() *Value {
 		v.Elems = []*Value{{K: VTop}}
 	}
 	return v
+}
+
+// onward are a slot and those that what is in it goes on to.
+func (p *Program) onward(slot string, after map[string][]string) []string {
+	out := []string{slot}
+	seen := map[string]bool{slot: true}
+	for i := 0; i < len(out) && len(out) < 64; i++ {
+		for _, n := range after[out[i]] {
+			if !seen[n] && n[0] != 'A' && n[0] != 'Q' && n[0] != 'W' {
+				seen[n] = true
+				out = append(out, n)
+			}
+		}
+	}
+	return out
 }
 
 // implementers are the types of the module that have an interface's methods, where nothing in sight binds one: what a
