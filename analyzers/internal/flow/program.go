@@ -1,6 +1,7 @@
 package flow
 
 import (
+	mathbits "math/bits"
 	"sort"
 	"strconv"
 	"strings"
@@ -618,80 +619,98 @@ func plural(s string) string {
 	return s + "s"
 }
 
+// bits is a set of values.
+type bits []uint64
+
+func (b bits) has(v int32) bool { return b[v>>6]&(1<<(v&63)) != 0 }
+func (b bits) add(v int32)      { b[v>>6] |= 1 << (v & 63) }
+
 // prepare computes what running a function needs: live values and definitions.
 func (f *Func) prepare() {
 	if f.prepared {
 		return
 	}
 	f.prepared = true
-	n := len(f.Blocks)
-	use := make([]map[int32]bool, n)
-	def := make([]map[int32]bool, n)
-	live := make([]map[int32]bool, n)
+	n, words := len(f.Blocks), int(f.Values)/64+1
+	make1 := func() []bits {
+		all := make(bits, n*words)
+		out := make([]bits, n)
+		for i := range out {
+			out[i] = all[i*words : (i+1)*words]
+		}
+		return out
+	}
+	live, def := make1(), make1()
+	f.defs = make(map[int32]*Instr)
 	for i := range f.Blocks {
-		use[i], def[i], live[i] = map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
 		for j := range f.Blocks[i].Instrs {
 			ins := &f.Blocks[i].Instrs[j]
 			if ins.Op != OpPhi {
 				for _, v := range operands(ins) {
-					if v >= 0 && !def[i][v] {
-						use[i][v] = true
+					if v >= 0 && v < f.Values && !def[i].has(v) {
+						live[i].add(v)
 					}
 				}
 			}
 			if ins.Dst >= 0 && writes(ins.Op) {
-				def[i][ins.Dst] = true
-				if f.defs == nil {
-					f.defs = make(map[int32]*Instr)
-				}
+				def[i].add(ins.Dst)
 				f.defs[ins.Dst] = ins
 			}
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for i := n - 1; i >= 0; i-- {
-			in := live[i]
-			before := len(in)
-			for v := range use[i] {
-				in[v] = true
-			}
-			for _, s := range f.Blocks[i].Succs {
-				for v := range live[s] {
-					if !def[i][v] {
-						in[v] = true
-					}
-				}
-				for j := range f.Blocks[s].Instrs {
-					ph := &f.Blocks[s].Instrs[j]
-					if ph.Op != OpPhi {
-						if ph.Op == OpName {
-							continue
-						}
-						break
-					}
-					for _, a := range ph.Args {
-						if a >= 0 && !def[i][a] {
-							in[a] = true
-						}
-					}
-				}
-			}
-			if len(in) != before {
-				changed = true
-			}
-		}
-	}
+	f.spread(live, def)
 	for i := range f.Blocks {
-		for v := range live[i] {
-			f.Blocks[i].live = append(f.Blocks[i].live, v)
-		}
-		for j := range f.Blocks[i].Instrs {
-			if ph := &f.Blocks[i].Instrs[j]; ph.Op == OpPhi {
-				f.Blocks[i].live = append(f.Blocks[i].live, ph.Dst)
+		b := &f.Blocks[i]
+		for w, x := range live[i] {
+			for ; x != 0; x &= x - 1 {
+				b.live = append(b.live, int32(w*64+mathbits.TrailingZeros64(x)))
 			}
 		}
-		sortInts(f.Blocks[i].live)
+		for j := range b.Instrs {
+			if ph := &b.Instrs[j]; ph.Op == OpPhi {
+				b.live = append(b.live, ph.Dst)
+			}
+		}
+		sortInts(b.live)
+	}
+}
+
+// spread carries what is live at a block's start back to where it comes from, until nothing changes.
+func (f *Func) spread(live, def []bits) {
+	work := make([]int32, 0, len(f.Blocks))
+	queued := make([]bool, len(f.Blocks))
+	for i := range f.Blocks {
+		work, queued[i] = append(work, int32(i)), true
+	}
+	for len(work) > 0 {
+		i := work[len(work)-1]
+		work, queued[i] = work[:len(work)-1], false
+		for pi, p := range f.Blocks[i].Preds {
+			changed := false
+			put := func(v int32) {
+				if v >= 0 && v < f.Values && !def[p].has(v) && !live[p].has(v) {
+					live[p].add(v)
+					changed = true
+				}
+			}
+			for w, x := range live[i] {
+				if more := x &^ def[p][w] &^ live[p][w]; more != 0 {
+					live[p][w] |= more
+					changed = true
+				}
+			}
+			for j := range f.Blocks[i].Instrs {
+				ph := &f.Blocks[i].Instrs[j]
+				if ph.Op == OpPhi && pi < len(ph.Args) {
+					put(ph.Args[pi])
+				} else if ph.Op != OpName {
+					break
+				}
+			}
+			if changed && !queued[p] {
+				work, queued[p] = append(work, p), true
+			}
+		}
 	}
 }
 
