@@ -739,7 +739,7 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	if o.Tx != nil && v.K == VTop {
 		w.in.objOf(v, nil).Tx = o.Tx
 	}
-	if fa := addr.fa; fa != nil && v.K == VTop && o.Taint.has(FromMessage) {
+	if fa := addr.fa; fa != nil && v.K == VTop && v.T.has(FromPayload) {
 		pkg, typ := splitType(fa.S2)
 		v.raw = know.FieldRole(know.Normal(pkg), typ, fa.S) == know.RoleValue
 	}
