@@ -340,6 +340,9 @@ type session struct {
 // maintenanceLock is the upper half of the advisory lock of a table's upkeep; the lower half is the table's oid.
 const maintenanceLock int64 = 0x69646d70 // "idmp"
 
+// leaderLock is the key of the advisory lock of the table's upkeep.
+func (s *session) leaderLock() int64 { return maintenanceLock<<32 | int64(s.table.oid) }
+
 // session reports the group and, if no other maintainer is at work, runs work on a connection of its own that
 // holds the leader lock; then it looks again at what there is.
 func (m *Maintainer) session(ctx context.Context, work func(context.Context, *session) error) (_ Upkeep, err error) {
@@ -347,13 +350,17 @@ func (m *Maintainer) session(ctx context.Context, work func(context.Context, *se
 	if err != nil {
 		return Upkeep{}, err
 	}
+	s := &session{conn: conn}
 	defer func() {
-		// Closing gives the lock back, also when it fails. The pass's own context may have ended.
+		// The pass's own context may have ended. Closing gives the lock back, also when giving it back by name fails,
+		// but only once the server has noticed: until then the next pass would find it taken.
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
+		if s.upkeep.Leader {
+			_, _ = conn.Exec(closing, "SELECT pg_advisory_unlock($1)", s.leaderLock())
+		}
 		_ = conn.Close(closing)
 	}()
-	s := &session{conn: conn}
 	if s.table, err = describeTable(ctx, conn, m.config.Layout); err != nil {
 		return Upkeep{}, err
 	}
@@ -363,8 +370,7 @@ func (m *Maintainer) session(ctx context.Context, work func(context.Context, *se
 	if err := m.look(ctx, conn, s.table); err != nil {
 		return Upkeep{}, err
 	}
-	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", maintenanceLock<<32|int64(s.table.oid)).
-		Scan(&s.upkeep.Leader)
+	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", s.leaderLock()).Scan(&s.upkeep.Leader)
 	if err != nil {
 		return Upkeep{}, fmt.Errorf("try the leader lock: %w", err)
 	}
