@@ -112,7 +112,8 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 		mem = p.world(r, World{Dup: true, Memory: true, Dupe: dupe}, wrote)
 		v.SeenSets = len(mem.hits) < len(dup.hits)
 	}
-	if updatesWhatItReads(first) {
+	stateful := updatesWhatItReads(first)
+	if stateful {
 		// The state that the first delivery left is what a repeat finds: a check of it is taken for a guard.
 		dup.hits = slices.DeleteFunc(dup.hits, func(h *Hit) bool { return h.state })
 	}
@@ -125,6 +126,9 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 			}
 			run := p.world(r, World{Dup: true, Fail: s.Key, Dupe: dupe}, wrote)
 			for _, h := range run.hits {
+				if stateful && h.state {
+					continue
+				}
 				failSite[h] = s
 				hits = append(hits, h)
 			}
