@@ -431,11 +431,19 @@ func TestAPartitionOfTheTableThatIsMissingIsMadeAndTheBatchRetried(t *testing.T)
 	r = w.start(cfg, w.queued)
 	w.produce(orders(5, 1)...)
 	w.caughtUp()
-	w.exec(`DROP TABLE ` + today)
-	w.produce(orders(5, 1)...)
-	w.caughtUp()
-	w.exactly(15)
+	// The consumer's first pass of upkeep may still be under way and make the partition again before a batch can miss
+	// it. There is no second pass within the hour.
+	produced := 10
+	for range 3 {
+		w.exec(`DROP TABLE ` + today)
+		w.produce(orders(5, 1)...)
+		w.caughtUp()
+		if produced += 5; r.Stats().Retries > 0 {
+			break
+		}
+	}
+	w.exactly(produced)
 	if r.Stats().Retries == 0 {
-		t.Error("the batch did not miss the partition")
+		t.Error("no batch missed the partition")
 	}
 }
