@@ -112,6 +112,9 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 		pkg, typ := splitType(fa.S2)
 		v.raw = know.FieldRole(know.Normal(pkg), typ, fa.S) == know.RoleValue
 	}
+	q := *v
+	q.quiet = true
+	v = &q
 	w.st.setQuiet(cell{o.id, addr.Path}, v)
 	return v
 }
@@ -119,7 +122,7 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 // changed reports whether anything was written below a place.
 func (w *walker) changed(o *Object, path string) bool {
 	for _, p := range w.st.paths(o, path) {
-		if p != path && p != "?" {
+		if p != path && p != "?" && !w.st.get(cell{o.id, p}).quiet {
 			return true
 		}
 	}
@@ -310,6 +313,11 @@ func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
 	}
 	if v.K == VRef && v.O == addr.O && below(addr.Path, v.Path) {
 		return // a struct copied onto itself, or into itself
+	}
+	if v.quiet {
+		c := *v
+		c.quiet = false
+		v = &c
 	}
 	if w.st.get(cell{addr.O.id, addr.Path}) != v {
 		w.st.clear(addr.O, addr.Path)

@@ -2,7 +2,7 @@ package flow
 
 // The bounds of one run. A function that needs more is given up, and the run says so.
 const (
-	maxSteps  = 250_000 // instructions
+	maxSteps  = 400_000 // instructions
 	maxDepth  = 28      // calls within calls
 	maxStates = 40      // states of one block in one call
 	maxExits  = 14      // ways out of one call

@@ -145,6 +145,7 @@ type Value struct {
 	raw   bool     // a message's value as it came
 	enc   string   // of encoded bytes: the type that was encoded
 	expr  string   // the text of a builder's expression
+	quiet bool     // made up by reading: nobody wrote it
 	alts  []*Value // what was read from a map made in sight under a key that is not known
 	gen   int      // of a message: its number, see order.go
 	bad   bool     // the outcome of an effect that failed in this world
