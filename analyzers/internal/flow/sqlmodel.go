@@ -239,7 +239,7 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 			return false
 		}
 		t := w.deep(v)
-		return t.has(FromSum) || t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
+		return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
 	}}
 	if s := c.mark(tx); s != nil {
 		return c.marked(how, tx, s)

@@ -83,7 +83,7 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 		w.ormSaved(ins, &ch, table, at(args, 0))
 		w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
 	case know.GormUpdate:
-		if w.relative(args) || w.sums(args) {
+		if w.relative(args) {
 			w.effect(ins, EffDB, "UPDATE "+table, ch.tx)
 		} else {
 			return w.gormUpdate(ins, &ch, table)
@@ -127,16 +127,6 @@ func (w *walker) relative(args []*Value) bool {
 			if found {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// sums reports whether a value is computed from what a row held.
-func (w *walker) sums(args []*Value) bool {
-	for _, a := range args {
-		if w.deep(a).has(FromSum) {
-			return true
 		}
 	}
 	return false

@@ -46,7 +46,6 @@ const (
 	FromUnseen                   // the answer of a callee that cannot be seen
 	FromMemory                   // read from memory that outlives the call
 	FromRow                      // read from a row of the database
-	FromSum                      // computed from what a row held: written back, it is another value each time
 	FromCounter                  // counts a loop's rounds
 	FromAttempt                  // counts attempts, by its name
 )
