@@ -64,14 +64,6 @@ func (w *watermark) complete(items []*item) bool {
 // len returns how many records are delivered and not yet below the watermark.
 func (w *watermark) len() int { return len(w.pending) - w.head }
 
-// oldest returns the record that holds the watermark back, or nil.
-func (w *watermark) oldest() *kgo.Record {
-	if w.len() == 0 {
-		return nil
-	}
-	return w.pending[w.head].rec
-}
-
 // offset returns the offset to commit: the one after the last record of which
 // it and everything before is completed. It is false before the first one.
 func (w *watermark) offset() (kgo.EpochOffset, bool) { return w.next, w.moved }

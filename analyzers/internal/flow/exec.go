@@ -129,9 +129,6 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		if know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
 			return w.library(ins, args)
 		}
-		if out, ok := w.generated(ins, args); ok {
-			return out
-		}
 		if fn := w.in.prog.fn(c.Fn); fn != nil && !w.fr.calls(c.Fn) && w.fr.depth < maxDepth {
 			return w.enter(ins, fn, args, nil, nil)
 		}

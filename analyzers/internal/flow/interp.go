@@ -164,9 +164,7 @@ func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 		work = work[:len(work)-1]
 		w := &walker{in: in, fr: fr, fn: fn, blk: it.blk, idx: it.idx, env: it.env, st: it.st}
 		w.walk()
-		for _, f := range w.forks {
-			work = append(work, f)
-		}
+		work = append(work, w.forks...)
 		for _, s := range w.next {
 			if count[s.blk] >= most {
 				continue

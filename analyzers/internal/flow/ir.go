@@ -151,7 +151,6 @@ type Block struct {
 	Succs  []int32
 	Preds  []int32
 	live   []int32 // values live at entry, computed on load
-	rpo    int
 }
 
 // A ConstKind is the kind of a constant.

@@ -1,14 +1,11 @@
 package flow
 
 import (
-	"sort"
 	"strconv"
 	"strings"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func sortStrings(s []string) { sort.Strings(s) }
 
 func slotN(kind, fn string, i int) string { return kind + "|" + fn + "|" + strconv.Itoa(i) }
 

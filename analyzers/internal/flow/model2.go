@@ -68,13 +68,10 @@ func shown(v *Value) string {
 	return strings.ReplaceAll(v.S, string(rune(sqltext.Hole)), "…")
 }
 
-// generated recognises the method of a generated gRPC client: it calls Invoke on a connection.
-func (w *walker) generated(ins *Instr, args []*Value) ([]exit, bool) { return nil, false }
-
 func (w *walker) grpc(ins *Instr, method *Value) {
 	name := shown(method)
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		for _, p := range [...]string{"Get", "List", "Find", "Search", "Query", "Read", "Check", "Lookup", "Describe", "Validate", "Verify", "Count", "Exists", "Fetch", "Has", "Is", "Ping", "Watch", "Stream", "Batch" + "Get"} {
+		for _, p := range [...]string{"Get", "List", "Find", "Search", "Query", "Read", "Check", "Lookup", "Describe", "Validate", "Verify", "Count", "Exists", "Fetch", "Has", "Is", "Ping", "Watch", "Stream", "BatchGet"} {
 			if strings.HasPrefix(name[i+1:], p) {
 				return
 			}

@@ -20,7 +20,6 @@ type Program struct {
 	methods map[string]map[string]*Method
 	edges   map[string][]*Edge
 	globals map[string]*Global
-	ifaces  map[string]map[string]bool // interface methods marked as guards
 	units   []*Unit
 	own     map[*Edge]bool
 	ownPkgs map[string]bool

@@ -144,16 +144,12 @@ func (w *walker) url(ins *Instr, row *know.Row, recv *Value, args []*Value) []ex
 		out.base = baseOf(first)
 	}
 	if row.Kind == know.URLJoin {
-		for i, a := range rest {
-			for _, e := range w.variadic(rest, i) {
-				a = e
-				sep := ""
-				if !strings.HasPrefix(text(a), "/") {
-					sep = "/"
-				}
-				out = strVal(out.S+sep+text(a), t)
+		for _, a := range w.variadic(rest, 0) {
+			sep := ""
+			if !strings.HasPrefix(text(a), "/") {
+				sep = "/"
 			}
-			break
+			out = strVal(out.S+sep+text(a), t)
 		}
 		out.base = baseOf(first)
 	}

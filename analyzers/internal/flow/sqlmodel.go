@@ -15,7 +15,6 @@ type sqlCall struct {
 	st    *sqltext.Statement
 	binds []*Value
 	named *Value // a struct or map of bind values
-	pos   []Pos
 }
 
 // bind is the value of a placeholder, nil when it is not known which.

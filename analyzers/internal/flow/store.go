@@ -24,15 +24,6 @@ type step struct {
 	pos  Pos
 }
 
-func (c *chain) has(name string) bool {
-	for _, s := range c.steps {
-		if s.name == name {
-			return true
-		}
-	}
-	return false
-}
-
 func (w *walker) chainOf(v *Value) *chain {
 	if v != nil && v.O != nil && v.O.Chain != nil {
 		return v.O.Chain

@@ -44,7 +44,6 @@ const (
 	FromV4                       // a random UUID
 	FromFresh                    // different on every delivery: random, the clock
 	FromUnseen                   // the answer of a callee that cannot be seen
-	FromMemory                   // read from memory that outlives the call
 	FromRow                      // read from a row of the database
 	FromCounter                  // counts a loop's rounds
 	FromAttempt                  // counts attempts, by its name

@@ -87,9 +87,6 @@ func Start(tb testing.TB, options Options) *Cluster {
 // Brokers are the addresses to bootstrap from. They stay the same over a restart.
 func (c *Cluster) Brokers() []string { return c.brokers }
 
-// Real tells whether the brokers are real ones.
-func (c *Cluster) Real() bool { return c.real }
-
 // Fake is the fake cluster, nil on real brokers and while stopped. It is another one after a restart.
 func (c *Cluster) Fake() *kfake.Cluster {
 	c.mu.Lock()
