@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
 )
 
 // args of a call to a known function: without the receiver.
@@ -147,7 +148,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		}
 		return one(fit(c, v, nilVal)...)
 	}
-	return w.model2(ins, row, full, recv, args)
+	return w.modelWorld(ins, row, full, recv, args)
 }
 
 // sqlText is a call that runs a text of SQL.
@@ -209,138 +210,6 @@ func (w *walker) variadic(args []*Value, from int) []*Value {
 	return args[from:]
 }
 
-// got puts what a query found where sqlx puts it.
-func (w *walker) got(out []exit, dest *Value) []exit {
-	for i := range out {
-		if n := len(out[i].vals); n > 0 && out[i].vals[n-1].K == VNil {
-			sub := *w
-			sub.st = out[i].st
-			sub.fillAll(dest, Taint{Bits: FromRow})
-			if row := out[i].vals[n-1].Row; row != nil && dest.K == VRef && dest.O != nil {
-				sub.st.set(cell{dest.O.id, dest.Path}, row.value)
-				out[i].vals[n-1] = nilVal
-				if row.site != nil {
-					w.in.asked[row.site.Key] = true
-				}
-			}
-			out[i].st = sub.st
-		}
-	}
-	return out
-}
-
-func (w *walker) affected(ins *Instr, res *Value) []exit {
-	v := top
-	if res.Site != nil {
-		w.in.asked[res.Site.Key] = true
-	}
-	if res.K == VResult && res.I >= 0 {
-		v = &Value{K: VInt, I: res.I, Site: res.Site}
-	}
-	return []exit{{fit(ins.Call, v, nilVal), w.st}}
-}
-
-func (w *walker) newTx(ins *Instr, up *Tx) *Value {
-	o := w.in.object(w.fr, ins, 2, nil)
-	k := objKey{w.fr.hash, ins, 3}
-	tx := w.in.txs[k]
-	if tx == nil {
-		tx = &Tx{id: len(w.in.txs) + 1, Pos: ins.Call.At, Up: up}
-		w.in.txs[k] = tx
-	}
-	o.Tx = tx
-	o.Local = false
-	w.event(&Event{Kind: EvBegin, Pos: ins.Call.At, Tx: tx})
-	return &Value{K: VRef, O: o}
-}
-
-func (w *walker) begin(ins *Instr, recv *Value) []exit {
-	v := w.newTx(ins, w.txOf(recv))
-	return []exit{{fit(ins.Call, v, nilVal), w.st}}
-}
-
-// onTx is a handle bound to a transaction.
-func (w *walker) onTx(v *Value, tx *Tx) *Value {
-	o := w.in.newObject(nil)
-	o.Tx = tx
-	if v.O != nil && v.O.Chain != nil {
-		ch := *v.O.Chain
-		ch.tx = tx
-		o.Chain = &ch
-	}
-	return &Value{K: VRef, O: o}
-}
-
-// txFunc runs a closure in a transaction.
-func (w *walker) txFunc(ins *Instr, recv *Value, args []*Value, row *know.Row) []exit {
-	handle := recv
-	if row.Arg2 >= 0 {
-		handle = at(args, row.Arg2)
-	}
-	return w.inTx(ins, at(args, row.Arg), handle, ins.Call)
-}
-
-// inTx runs a function in a new transaction; it commits where the function returns no error.
-func (w *walker) inTx(ins *Instr, fun, handle *Value, c *Call) []exit {
-	txv := w.newTx(ins, w.txOf(handle))
-	var params []*Value
-	var fn *Func
-	if fun.K == VFunc {
-		fn = w.in.prog.fn(fun.S)
-	}
-	ctx := &Value{K: VTop}
-	if fn != nil {
-		off := 0
-		if fun.Bound {
-			off = 1
-		}
-		for i := off; i < len(fn.Params); i++ {
-			t := fn.Params[i].T
-			switch {
-			case t != nil && t.Name == "context.Context":
-				ctx.O = w.in.newObject(nil)
-				ctx.O.Tx = txv.O.Tx
-				params = append(params, ctx)
-			case t != nil && (t.Kind == KInterface || t.Ptr || t.Kind == KStruct):
-				params = append(params, txv)
-			default:
-				params = append(params, nil)
-			}
-		}
-	}
-	outs := w.callback(ins, fun, params)
-	if len(outs) == 0 {
-		return w.quiet(ins)
-	}
-	res := make([]exit, 0, len(outs))
-	for _, e := range outs {
-		sub := *w
-		sub.st = e.st
-		errv := nilVal
-		if n := len(e.vals); n > 0 {
-			errv = e.vals[n-1]
-		}
-		isNil, known := errv.isNil()
-		if known && !isNil {
-			sub.event(&Event{Kind: EvRollback, Pos: c.At, Tx: txv.O.Tx})
-			sub.rollback(txv.O.Tx)
-			res = append(res, exit{fitErr(c, e.vals, errv), sub.st})
-			continue
-		}
-		if !known {
-			bad := sub.st.fork()
-			sb := *w
-			sb.st = bad
-			sb.rollback(txv.O.Tx)
-			res = append(res, exit{fitErr(c, e.vals, &Value{K: VErr, T: errv.T}), bad})
-		}
-		sub.event(&Event{Kind: EvCommit, Pos: c.At, Tx: txv.O.Tx})
-		sub.commit(txv.O.Tx)
-		res = append(res, exit{fitErr(c, e.vals, nilVal), sub.st})
-	}
-	return res
-}
-
 func fitErr(c *Call, vals []*Value, errv *Value) []*Value {
 	out := make([]*Value, len(c.Res))
 	for i, r := range c.Res {
@@ -354,39 +223,6 @@ func fitErr(c *Call, vals []*Value, errv *Value) []*Value {
 		}
 	}
 	return out
-}
-
-// queue collects a statement of a pgx batch.
-func (w *walker) queue(ins *Instr, recv *Value, args []*Value, row *know.Row) []exit {
-	if recv != nil && recv.O != nil {
-		c := cell{recv.O.id, "{queue}"}
-		list := w.st.get(c)
-		item := &Value{K: VTuple, Elems: append([]*Value{at(args, row.Arg)}, w.variadic(args, row.Arg2)...)}
-		n := &Value{K: VTuple}
-		if list != nil {
-			n.Elems = append(n.Elems, list.Elems...)
-		}
-		if len(n.Elems) < 16 {
-			n.Elems = append(n.Elems, item)
-		}
-		w.st.set(c, n)
-	}
-	return w.quiet(ins)
-}
-
-func (w *walker) sendBatch(ins *Instr, recv, batch *Value) []exit {
-	if batch.O != nil {
-		if list := w.st.get(cell{batch.O.id, "{queue}"}); list != nil {
-			for _, it := range list.Elems {
-				exec := *ins
-				call := *ins.Call
-				call.Res = []*Type{{}, {Kind: KError}}
-				exec.Call = &call
-				w.runSQL(&exec, know.SQLExec, recv, it.Elems[0], it.Elems[1:], nil)
-			}
-		}
-	}
-	return w.quiet(ins)
 }
 
 // yields is a call that takes messages out of a client.
@@ -428,138 +264,136 @@ func (w *walker) each(ins *Instr, fun *Value) []exit {
 	return res
 }
 
-// produce sends messages. Sending what was consumed to a dead-letter or retry topic is no effect.
-func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
-	if w.in.kind == RootParam && w.sendsWhole(args, row.Arg) {
-		// A function that is given messages and sends them is a producer: they were not consumed.
-		w.in.producer = true
+// modelWorld goes on where model ends: stores, the outside world, ids and values.
+func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Value, args []*Value) []exit {
+	c := ins.Call
+	one := func(vs ...*Value) []exit { return []exit{{vs, w.st}} }
+	switch row.Kind {
+	case know.GormCreate, know.GormSave, know.GormUpdate, know.GormDelete, know.GormFind, know.GormCount, know.GormChain,
+		know.GormExec, know.GormFirstOrCreate:
+		return w.gorm(ins, row, recv, args)
+	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildStep, know.BuildRun:
+		return w.build(ins, row, recv, args)
+	case know.BuildExpr:
+		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})
+	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,
+		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript:
+		return w.redis(ins, row, recv, args)
+	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount:
+		return w.mongo(ins, row, recv, args)
+
+	case know.HTTPNew, know.HTTPHeader, know.HTTPSend, know.HTTPPost, know.RestSend, know.RestStep, know.GRPCInvoke:
+		return w.remote(ins, row, full, recv, args)
+	case know.HTTPGet:
+		return w.library(ins, full)
+	case know.Mail:
+		w.effect(ins, EffMail, "mail by "+c.Recv+dot(c.Recv)+c.Name, nil)
 		return w.quiet(ins)
-	}
-	if w.deadLetter(ins, args, row.Arg) {
-		w.event(&Event{Kind: EvDead, Pos: placeOf(ins)})
-	} else {
-		w.sent(args, row.Arg)
-		w.effect(ins, EffProduce, "send to Kafka by "+ins.Call.Recv+"."+ins.Call.Name, nil)
-	}
-	out := w.quiet(ins)
-	for i, r := range ins.Call.Res {
-		if r == nil || r.Kind != KError {
-			out[0].vals[i] = &Value{K: VTop, Prod: true}
+	case know.FileWrite:
+		if !strings.Contains(w.fn.Name, "log") {
+			w.effect(ins, EffFile, "write to a file by "+c.Recv+dot(c.Recv)+c.Name, nil)
 		}
+		return w.quiet(ins)
+	case know.ESWrite, know.KeyStore:
+		w.naturally(ins, EffOther, "write by "+c.Recv+dot(c.Recv)+c.Name, "", nil)
+		return w.quiet(ins)
+	case know.OtherWrite:
+		w.effect(ins, EffOther, c.Recv+dot(c.Recv)+c.Name, nil)
+		return w.quiet(ins)
+
+	case know.V4, know.V7, know.NameID, know.IDText, know.FreshValue, know.EventIDSink, know.HeaderRead, know.HeaderWrite, know.HeadersOf, know.NewMessage:
+		return w.ids(ins, row, full, recv, args)
 	}
-	return out
+	if row.Kind >= know.FirstRemote {
+		return w.remote(ins, row, full, recv, args)
+	}
+	return w.values(ins, row, full, recv, args)
 }
 
-// sendsWhole reports whether what is sent is the very message the function was given.
-func (w *walker) sendsWhole(args []*Value, i int) bool {
-	if i < 0 || i >= len(args) {
-		return false
-	}
-	if args[i].Msg {
-		return true
-	}
-	for _, v := range w.variadic(args, i) {
-		if v.Msg {
-			return true
-		}
-	}
-	return false
-}
-
-// deadLetter reports whether a topic, or whoever sends, is named as a dead-letter or retry topic.
-func (w *walker) deadLetter(ins *Instr, args []*Value, i int) bool {
-	if ins.Call.Kind == CallInvoke && deadLetterName(lastPart(w.val(ins.Call.Fun).Slot)) {
-		return true
-	}
-	for fr, n := w.fr, 0; fr != nil && n < 3; fr, n = fr.up, n+1 {
-		if _, name := splitType(fr.fn.Name); deadLetterName(name) || deadLetterType(fr.fn.Recv) {
-			return true
-		}
-	}
-	vals := args
-	if i >= 0 {
-		vals = append(append([]*Value(nil), args...), w.variadic(args, i)...)
-	}
-	for _, v := range vals {
-		if v.K == VStr && deadLetterName(v.S) || deadLetterName(lastPart(v.Slot)) {
-			return true
-		}
-		if v.O == nil {
-			continue
-		}
-		for _, name := range [...]string{"Topic", "TopicPartition.Topic"} {
-			x := w.find(v.O, join(w.pathAt(v), name), nil, 0)
-			if x == nil {
-				continue
-			}
-			if x.K == VStr && deadLetterName(x.S) || deadLetterName(lastPart(x.Slot)) {
-				return true
-			}
-		}
-	}
-	if len(args) > 0 {
-		// The receiver of a method: dlqWriter.WriteMessages.
-		if r := w.val(at32(ins.Call.Args, 0)); ins.Call.Method && deadLetterName(lastPart(slotName(r))) {
-			return true
-		}
-	}
-	return false
-}
-
-func at32(a []int32, i int) int32 {
-	if i < len(a) {
-		return a[i]
-	}
-	return ^int32(1 << 30)
-}
-
-func slotName(v *Value) string {
-	if v.Slot != "" {
-		return v.Slot
-	}
-	if v.O != nil {
-		return v.O.Slot
-	}
-	return ""
-}
-
-// lastPart is the name at the end of a field's or variable's slot.
-func lastPart(slot string) string {
-	if slot == "" || slot[0] != 'F' && slot[0] != 'G' {
+func dot(s string) string {
+	if s == "" {
 		return ""
 	}
-	if i := strings.LastIndexAny(slot, "|."); i >= 0 {
-		return slot[i+1:]
-	}
-	return slot
+	return "."
 }
 
-// deadLetterType reports whether a type's name says dead letter.
-func deadLetterType(s string) bool {
-	for _, x := range know.Words(s) {
-		switch x {
-		case "retry", "retries", "retrier", "retrying":
-			return false
-		}
+// shown is a text for a reader.
+func shown(v *Value) string {
+	if v.K != VStr {
+		return ""
 	}
-	return deadLetterName(s)
+	return strings.ReplaceAll(v.S, string(rune(sqltext.Hole)), "…")
 }
 
-// deadLetterName reports whether a topic's or function's name says dead letter or retry.
-func deadLetterName(s string) bool {
-	if s == "" {
-		return false
-	}
-	f := strings.ToLower(s)
-	for _, x := range [...]string{"dlq", "dead", "dlt", "quarantine", "poison", "parking"} {
-		if strings.Contains(f, x) {
-			return true
+// runs is a call that runs a function it is given, now or in another goroutine.
+func (w *walker) runs(ins *Instr, row *know.Row, args []*Value) []exit {
+	fun := at(args, row.Arg)
+	if row.Arg < 0 {
+		for _, a := range args {
+			if a.K == VFunc {
+				fun = a
+			}
 		}
 	}
-	for _, x := range know.Words(s) {
-		if x == "retry" || x == "retries" {
-			return true
+	group := w.handle
+	if row.Kind == know.GoFunc {
+		w.st.async++
+	}
+	out := w.callback(ins, fun, nil)
+	if row.Kind == know.GoFunc {
+		res := make([]exit, 0, len(out)+1)
+		for _, e := range out {
+			e.st.async--
+			sub := *w
+			sub.st = e.st
+			sub.groupFails(group, e.vals)
+			res = append(res, sub.quiet(ins)...)
+		}
+		if len(res) == 0 {
+			w.st.async = max(0, w.st.async-1)
+			return w.quiet(ins)
+		}
+		return res
+	}
+	if len(out) == 0 {
+		return w.quiet(ins)
+	}
+	return w.adapt(ins.Call, out, Taint{})
+}
+
+// silent is a call that does nothing to the world; a message that goes in may come out.
+func (w *walker) silent(ins *Instr, full []*Value) []exit {
+	var t Taint
+	msg := false
+	for _, a := range full {
+		t = t.join(w.deep(a))
+		msg = msg || a.Msg
+	}
+	vals := make([]*Value, len(ins.Call.Res))
+	yields := false
+	for i, r := range ins.Call.Res {
+		vals[i] = top
+		if r == nil {
+			continue
+		}
+		if r.Msg {
+			rt := Taint{Bits: FromMessage}
+			vals[i] = w.fresh(r, rt, "")
+			o := w.in.object(w.fr, ins, 4+i, r)
+			o.Taint = rt
+			vals[i].O = o
+			yields = true
+		} else if r.Kind == KError {
+			vals[i] = nilVal
+			if len(ins.Call.Res) > 1 && yields {
+				vals[i] = top
+			}
+		} else {
+			vals[i] = taintVal(t)
 		}
 	}
-	return false
+	if yields && !msg {
+		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
+	}
+	return []exit{{vals, w.st}}
 }

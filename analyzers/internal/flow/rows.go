@@ -310,3 +310,34 @@ func (w *walker) guardShape(c *Call, args []*Value) bool {
 	}
 	return len(args) > 1
 }
+
+// got puts what a query found where sqlx puts it.
+func (w *walker) got(out []exit, dest *Value) []exit {
+	for i := range out {
+		if n := len(out[i].vals); n > 0 && out[i].vals[n-1].K == VNil {
+			sub := *w
+			sub.st = out[i].st
+			sub.fillAll(dest, Taint{Bits: FromRow})
+			if row := out[i].vals[n-1].Row; row != nil && dest.K == VRef && dest.O != nil {
+				sub.st.set(cell{dest.O.id, dest.Path}, row.value)
+				out[i].vals[n-1] = nilVal
+				if row.site != nil {
+					w.in.asked[row.site.Key] = true
+				}
+			}
+			out[i].st = sub.st
+		}
+	}
+	return out
+}
+
+func (w *walker) affected(ins *Instr, res *Value) []exit {
+	v := top
+	if res.Site != nil {
+		w.in.asked[res.Site.Key] = true
+	}
+	if res.K == VResult && res.I >= 0 {
+		v = &Value{K: VInt, I: res.I, Site: res.Site}
+	}
+	return []exit{{fit(ins.Call, v, nilVal), w.st}}
+}

@@ -273,3 +273,15 @@ func (w *walker) opaque(v *Value) bool {
 	}
 	return v.K == VTop || v.K == VNotNil
 }
+
+func (w *walker) grpc(ins *Instr, method *Value) {
+	name := shown(method)
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		for _, p := range [...]string{"Get", "List", "Find", "Search", "Query", "Read", "Check", "Lookup", "Describe", "Validate", "Verify", "Count", "Exists", "Fetch", "Has", "Is", "Ping", "Watch", "Stream", "BatchGet"} {
+			if strings.HasPrefix(name[i+1:], p) {
+				return
+			}
+		}
+	}
+	w.effect(ins, EffGRPC, "gRPC "+name, nil)
+}

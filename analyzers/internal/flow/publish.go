@@ -1,0 +1,143 @@
+package flow
+
+import (
+	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
+)
+
+// produce sends messages. Sending what was consumed to a dead-letter or retry topic is no effect.
+func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
+	if w.in.kind == RootParam && w.sendsWhole(args, row.Arg) {
+		// A function that is given messages and sends them is a producer: they were not consumed.
+		w.in.producer = true
+		return w.quiet(ins)
+	}
+	if w.deadLetter(ins, args, row.Arg) {
+		w.event(&Event{Kind: EvDead, Pos: placeOf(ins)})
+	} else {
+		w.sent(args, row.Arg)
+		w.effect(ins, EffProduce, "send to Kafka by "+ins.Call.Recv+"."+ins.Call.Name, nil)
+	}
+	out := w.quiet(ins)
+	for i, r := range ins.Call.Res {
+		if r == nil || r.Kind != KError {
+			out[0].vals[i] = &Value{K: VTop, Prod: true}
+		}
+	}
+	return out
+}
+
+// sendsWhole reports whether what is sent is the very message the function was given.
+func (w *walker) sendsWhole(args []*Value, i int) bool {
+	if i < 0 || i >= len(args) {
+		return false
+	}
+	if args[i].Msg {
+		return true
+	}
+	for _, v := range w.variadic(args, i) {
+		if v.Msg {
+			return true
+		}
+	}
+	return false
+}
+
+// deadLetter reports whether a topic, or whoever sends, is named as a dead-letter or retry topic.
+func (w *walker) deadLetter(ins *Instr, args []*Value, i int) bool {
+	if ins.Call.Kind == CallInvoke && deadLetterName(lastPart(w.val(ins.Call.Fun).Slot)) {
+		return true
+	}
+	for fr, n := w.fr, 0; fr != nil && n < 3; fr, n = fr.up, n+1 {
+		if _, name := splitType(fr.fn.Name); deadLetterName(name) || deadLetterType(fr.fn.Recv) {
+			return true
+		}
+	}
+	vals := args
+	if i >= 0 {
+		vals = append(append([]*Value(nil), args...), w.variadic(args, i)...)
+	}
+	for _, v := range vals {
+		if v.K == VStr && deadLetterName(v.S) || deadLetterName(lastPart(v.Slot)) {
+			return true
+		}
+		if v.O == nil {
+			continue
+		}
+		for _, name := range [...]string{"Topic", "TopicPartition.Topic"} {
+			x := w.find(v.O, join(w.pathAt(v), name), nil, 0)
+			if x == nil {
+				continue
+			}
+			if x.K == VStr && deadLetterName(x.S) || deadLetterName(lastPart(x.Slot)) {
+				return true
+			}
+		}
+	}
+	if len(args) > 0 {
+		// The receiver of a method: dlqWriter.WriteMessages.
+		if r := w.val(at32(ins.Call.Args, 0)); ins.Call.Method && deadLetterName(lastPart(slotName(r))) {
+			return true
+		}
+	}
+	return false
+}
+
+func at32(a []int32, i int) int32 {
+	if i < len(a) {
+		return a[i]
+	}
+	return ^int32(1 << 30)
+}
+
+func slotName(v *Value) string {
+	if v.Slot != "" {
+		return v.Slot
+	}
+	if v.O != nil {
+		return v.O.Slot
+	}
+	return ""
+}
+
+// lastPart is the name at the end of a field's or variable's slot.
+func lastPart(slot string) string {
+	if slot == "" || slot[0] != 'F' && slot[0] != 'G' {
+		return ""
+	}
+	if i := strings.LastIndexAny(slot, "|."); i >= 0 {
+		return slot[i+1:]
+	}
+	return slot
+}
+
+// deadLetterType reports whether a type's name says dead letter.
+func deadLetterType(s string) bool {
+	for _, x := range know.Words(s) {
+		switch x {
+		case "retry", "retries", "retrier", "retrying":
+			return false
+		}
+	}
+	return deadLetterName(s)
+}
+
+// deadLetterName reports whether a topic's or function's name says dead letter or retry.
+func deadLetterName(s string) bool {
+	if s == "" {
+		return false
+	}
+	f := strings.ToLower(s)
+	for _, x := range [...]string{"dlq", "dead", "dlt", "quarantine", "poison", "parking"} {
+		if strings.Contains(f, x) {
+			return true
+		}
+	}
+	for _, x := range know.Words(s) {
+		if x == "retry" || x == "retries" {
+			return true
+		}
+	}
+	return false
+}
