@@ -70,7 +70,7 @@ const (
 	OpMake         // a new map, slice or channel of type T
 	OpSlice        // A[…]
 	OpSend         // A <- B
-	OpSelect       // Args are pairs channel, value (or none); N=1 when it blocks
+	OpSelect       // Args are pairs channel, value (or none); S has a byte for each pair; N=1 when it blocks
 	OpRange        // range over A
 	OpNext         // next of the iterator A
 	OpExtract      // element N of the tuple A
@@ -102,6 +102,13 @@ type Instr struct {
 	Call *Call
 	Pos  Pos
 }
+
+// The kinds of a select's cases.
+const (
+	selSend    = 's'
+	selMessage = 'm' // receives a message
+	selOther   = '.' // receives something else
+)
 
 // CallKind says how a callee is found.
 type CallKind uint8

@@ -276,19 +276,24 @@ func (f *funcLowerer) selectInstr(b *Block, in *ssa.Select, pos Pos) {
 	if in.Blocking {
 		out.N = 1
 	}
+	kinds := make([]byte, 0, len(in.States))
 	for _, s := range in.States {
-		send := ^int32(1 << 30)
+		send, kind := ^int32(1<<30), byte(selOther)
 		if s.Send != nil {
-			send = f.val(s.Send)
+			send, kind = f.val(s.Send), selSend
 			f.flowInto(s.Chan, s.Send, f.pos(s.Pos))
 		}
 		out.Args = append(out.Args, f.val(s.Chan), send)
 		// The type of the first channel that yields messages stands for the select.
-		if t := f.typ(s.Chan.Type()); s.Send == nil && t.Msg && out.T == nil {
-			out.T = t
-			out.Pos = f.pos(s.Pos)
+		if t := f.typ(s.Chan.Type()); s.Send == nil && t.Msg {
+			kind = selMessage
+			if out.T == nil {
+				out.T, out.Pos = t, f.pos(s.Pos)
+			}
 		}
+		kinds = append(kinds, kind)
 	}
+	out.S = string(kinds)
 	f.emit(b, out)
 }
 

@@ -128,16 +128,7 @@ func (w *walker) recv(ins *Instr) {
 	ch := w.val(ins.A)
 	v := &Value{K: VTop, T: Taint{Bits: ch.T.Bits &^ FromMessage}, Slot: ch.Slot}
 	if ins.T != nil && ins.T.Msg && !ch.Prod && !w.reports(ch, ins.T) {
-		v = w.fresh(&Type{Msg: true}, Taint{Bits: FromMessage}, "")
-		v.O = w.in.object(w.fr, ins, 8, nil)
-		v.O.Taint = Taint{Bits: FromMessage}
-		w.took()
-		w.st.money.forget()
-		if !w.fr.msgPos.IsValid() {
-			w.fr.msgPos = ins.Pos
-		}
-		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
-		v = w.taken(ins.Pos, v)
+		v = w.message(ins, 8)
 	} else if ch.O != nil {
 		if x := w.st.get(cell{ch.O.id, join(w.pathAt(ch), "[*]")}); x != nil {
 			v = x
@@ -175,30 +166,85 @@ func (w *walker) send(ch, v *Value, ins *Instr) {
 	}
 }
 
-// selects chooses among channels.
+// selects chooses among channels. Where one of them yields messages, each case is a path of its own.
 func (w *walker) selects(ins *Instr) {
-	vals := []*Value{top, top}
-	for i := 0; i+1 < len(ins.Args); i += 2 {
-		ch := w.val(ins.Args[i])
-		if ins.Args[i+1] != ^int32(1<<30) {
-			w.send(ch, w.val(ins.Args[i+1]), ins)
+	if ins.T == nil {
+		w.set(ins.Dst, w.chosen(ins, -2))
+		return
+	}
+	cases := len(ins.Args) / 2
+	first := 0
+	if ins.N == 0 {
+		first = -1 // the default case
+	}
+	for i := cases - 1; i >= first; i-- {
+		sub := *w
+		if i > first {
+			sub.env, sub.st = append([]*Value(nil), w.env...), w.st.fork()
+		}
+		sub.set(ins.Dst, sub.chosen(ins, i))
+		if i > first {
+			w.forks = append(w.forks, item{blk: w.blk, idx: w.idx, env: sub.env, st: sub.st})
+		} else {
+			w.st = sub.st
+		}
+	}
+}
+
+// chosen is what a select yields when a case is taken: -1 is the default, -2 any of them.
+func (w *walker) chosen(ins *Instr, taken int) *Value {
+	index := top
+	if taken != -2 {
+		index = &Value{K: VInt, I: int64(taken)}
+	}
+	vals := []*Value{index, top}
+	other := taken == -1
+	for i := range len(ins.Args) / 2 {
+		ch := w.val(ins.Args[2*i])
+		if ins.S[i] == selSend {
+			if taken == i || taken == -2 {
+				w.send(ch, w.val(ins.Args[2*i+1]), ins)
+			}
 			continue
 		}
 		v := &Value{K: VTop, Slot: ch.Slot}
-		if ins.T != nil && ins.T.Msg && (ch.T.has(FromMessage) || ch.Msg || w.chanOfMessages(ch, ins)) {
-			v = w.fresh(&Type{Msg: true}, Taint{Bits: FromMessage}, "")
-			v.O = w.in.object(w.fr, ins, 8+i, nil)
-			v.O.Taint = Taint{Bits: FromMessage}
-			if !w.fr.msgPos.IsValid() {
-				w.fr.msgPos = ins.Pos
-			}
+		switch {
+		case taken != i:
+		case ins.S[i] == selMessage:
+			v = w.message(ins, 8+i)
+		default:
+			other = true
 		}
 		vals = append(vals, v)
 	}
-	w.set(ins.Dst, &Value{K: VTuple, Elems: vals})
+	if other && !w.holdsMessage(ins) {
+		w.st.msg = false // the last message is done with, and a timer or a signal is none
+	}
+	return &Value{K: VTuple, Elems: vals}
 }
 
-// chanOfMessages: which channel of a select yields messages is told by the element's type, kept at lowering.
-func (w *walker) chanOfMessages(ch *Value, ins *Instr) bool {
-	return true
+// message is the message that a channel yields.
+func (w *walker) message(ins *Instr, place int) *Value {
+	v := w.fresh(&Type{Msg: true}, Taint{Bits: FromMessage}, "")
+	v.O = w.in.object(w.fr, ins, place, nil)
+	v.O.Taint = Taint{Bits: FromMessage}
+	w.took()
+	w.st.money.forget()
+	if !w.fr.msgPos.IsValid() {
+		w.fr.msgPos = ins.Pos
+	}
+	w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
+	return w.taken(ins.Pos, v)
+}
+
+// holdsMessage reports whether something of a message is kept for later at a select: a batch that is being gathered.
+func (w *walker) holdsMessage(sel *Instr) bool {
+	for _, s := range w.fn.Blocks[w.blk].Succs {
+		for _, n := range w.fn.Blocks[s].live {
+			if v := w.env[n]; n != sel.Dst && v != nil && w.deep(v).has(FromMessage|FromPayload) {
+				return true
+			}
+		}
+	}
+	return false
 }
