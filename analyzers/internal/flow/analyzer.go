@@ -324,7 +324,7 @@ func (p *Program) boundPackages() map[string]bool {
 	}
 	out := make(map[string]bool)
 	for _, f := range p.funcs {
-		if !p.ownPkgs[f.Pkg] && !out[f.Pkg] && (hasSource(f) || msgParam(f)) {
+		if !p.ownPkgs[f.Pkg] && !out[f.Pkg] && (p.hasSource(f) || msgParam(f)) {
 			out[f.Pkg] = true
 		}
 	}

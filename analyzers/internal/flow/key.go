@@ -108,7 +108,7 @@ func fieldOf(path string) string {
 // internalCell tells the cells that models keep from the elements of maps.
 func internalCell(path string) bool {
 	switch path[strings.LastIndexByte(path, '.')+1:] {
-	case "{method}", "{url}", "{ctx}", "{client}", "{hooks}", "{base}", "{transport}", "{queue}", "{sent}", "{round}":
+	case "{method}", "{url}", "{ctx}", "{client}", "{hooks}", "{base}", "{transport}", "{queue}", "{round}":
 		return true
 	}
 	return false

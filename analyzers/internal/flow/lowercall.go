@@ -161,7 +161,7 @@ func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 }
 
 // interesting reports whether a value of the type can decide which code runs: functions, interfaces, and containers
-// of them.
+// of them; also channels of messages.
 func interesting(t types.Type) bool {
 	if isReader(t) {
 		return true
@@ -178,11 +178,29 @@ func interesting(t types.Type) bool {
 	case *types.Map:
 		return elemInteresting(u.Elem())
 	case *types.Chan:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || messageChan(t)
 	case *types.Pointer:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || messageChan(u.Elem())
 	}
 	return false
+}
+
+// messageChan reports whether a type is a channel of a client's messages.
+func messageChan(t types.Type) bool {
+	ch, ok := t.Underlying().(*types.Chan)
+	if !ok {
+		return false
+	}
+	e := types.Unalias(ch.Elem())
+	if p, ok := e.(*types.Pointer); ok {
+		e = types.Unalias(p.Elem())
+	}
+	n, ok := e.(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	msg, _ := know.MessageOf(know.Normal(n.Obj().Pkg().Path()), n.Obj().Name())
+	return msg
 }
 
 func elemInteresting(t types.Type) bool {

@@ -224,6 +224,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 	case *ssa.Send:
 		f.emit(b, Instr{Op: OpSend, Dst: -1, A: f.val(in.Chan), B: f.val(in.X), T: f.typ(in.Chan.Type()), Pos: pos})
 		f.flowInto(in.Chan, in.X, pos)
+		f.sendEdge(in.Chan, in.X)
 	case *ssa.Select:
 		f.selectInstr(b, in, pos)
 	case *ssa.Range:
@@ -265,6 +266,7 @@ func (f *funcLowerer) unop(b *Block, in *ssa.UnOp, pos Pos) {
 			out.N = 1
 		}
 		out.T = f.typ(in.X.Type())
+		f.recvEdge(in, 0, in.X)
 	default:
 		out.Op = OpNeg
 	}
@@ -277,16 +279,18 @@ func (f *funcLowerer) selectInstr(b *Block, in *ssa.Select, pos Pos) {
 		out.N = 1
 	}
 	kinds := make([]byte, 0, len(in.States))
-	for _, s := range in.States {
+	for i, s := range in.States {
 		send, kind := ^int32(1<<30), byte(selOther)
 		if s.Send != nil {
 			send, kind = f.val(s.Send), selSend
 			f.flowInto(s.Chan, s.Send, f.pos(s.Pos))
+			f.sendEdge(s.Chan, s.Send)
 		}
 		out.Args = append(out.Args, f.val(s.Chan), send)
 		// The type of the first channel that yields messages stands for the select.
 		if t := f.typ(s.Chan.Type()); s.Send == nil && t.Msg {
 			kind = selMessage
+			f.recvEdge(in, i, s.Chan)
 			if out.T == nil {
 				out.T, out.Pos = t, f.pos(s.Pos)
 			}

@@ -127,7 +127,7 @@ func (w *walker) nameSink(name string, v *Value, ins *Instr) {
 func (w *walker) recv(ins *Instr) {
 	ch := w.val(ins.A)
 	v := &Value{K: VTop, T: Taint{Bits: ch.T.Bits &^ FromMessage}, Slot: ch.Slot}
-	if ins.T != nil && ins.T.Msg && !ch.Prod && !w.reports(ch, ins.T) {
+	if ins.T != nil && ins.T.Msg && !ch.Prod && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, 0)) {
 		v = w.message(ins, 8)
 	} else if ch.O != nil {
 		if x := w.st.get(cell{ch.O.id, join(w.pathAt(ch), "[*]")}); x != nil {
@@ -144,14 +144,8 @@ func (w *walker) recv(ins *Instr) {
 	w.set(ins.Dst, v)
 }
 
-// reports tells a channel of delivery reports, made in place and handed to a producer, from one of consumed messages.
-func (w *walker) reports(ch *Value, t *Type) bool {
-	return ch.K == VRef && ch.O != nil && ch.O.Local && ch.O.T != nil && ch.O.T.Kind == KChan && w.st.get(cell{ch.O.id, "{sent}"}) == nil && ch.O.T.Ptr == false && strings.HasSuffix(w.fn.Pkg, "producer")
-}
-
 func (w *walker) send(ch, v *Value, ins *Instr) {
 	if ch.O != nil {
-		w.st.set(cell{ch.O.id, "{sent}"}, vTrue)
 		c := cell{ch.O.id, join(w.pathAt(ch), "[*]")}
 		if w.st.get(c) == nil {
 			w.st.set(c, v)
@@ -210,14 +204,14 @@ func (w *walker) chosen(ins *Instr, taken int) *Value {
 		v := &Value{K: VTop, Slot: ch.Slot}
 		switch {
 		case taken != i:
-		case ins.S[i] == selMessage:
+		case ins.S[i] == selMessage && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, i)):
 			v = w.message(ins, 8+i)
 		default:
 			other = true
 		}
 		vals = append(vals, v)
 	}
-	if other && !w.holdsMessage(ins) {
+	if other && w.polls(ins) && !w.holdsMessage(ins) {
 		w.st.msg = false // the last message is done with, and a timer or a signal is none
 	}
 	return &Value{K: VTuple, Elems: vals}
@@ -235,6 +229,22 @@ func (w *walker) message(ins *Instr, place int) *Value {
 	}
 	w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
 	return w.taken(ins.Pos, v)
+}
+
+// polls reports whether the next message is taken at a select: one of its channels yields deliveries, and no message
+// was handed to the function or its callers.
+func (w *walker) polls(sel *Instr) bool {
+	for fr := w.fr; fr != nil; fr = fr.up {
+		if fr.takes {
+			return false
+		}
+	}
+	for i := range len(sel.S) {
+		if sel.S[i] == selMessage && !w.in.prog.ownQueue(recvSlot(w.fn.ID, sel.Dst, i)) {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsMessage reports whether something of a message is kept for later at a select: a batch that is being gathered.

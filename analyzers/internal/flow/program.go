@@ -20,6 +20,8 @@ type Program struct {
 	methods map[string]map[string]*Method
 	edges   map[string][]*Edge
 	globals map[string]*Global
+	sent    map[string]map[string]bool // what is sent on the channels of messages that a slot may hold
+	queues  map[string]bool            // [Program.ownQueue]
 	units   []*Unit
 	own     map[*Edge]bool
 	ownPkgs map[string]bool

@@ -38,7 +38,7 @@ func (p *Program) Roots(pkgs map[string]bool) []Root {
 	}
 	sort.Strings(ids)
 	for _, id := range ids {
-		if f := p.funcs[id]; hasSource(f) {
+		if f := p.funcs[id]; p.hasSource(f) {
 			out = append(out, Root{Fn: f, Kind: RootSource})
 		}
 	}
@@ -74,7 +74,7 @@ func msgParam(f *Func) bool {
 }
 
 // hasSource reports whether a function takes messages out of something that is no message itself.
-func hasSource(f *Func) bool {
+func (p *Program) hasSource(f *Func) bool {
 	msg := make(map[int32]bool)
 	for i, q := range f.Params {
 		if q.T != nil && q.T.Msg && q.T.Kind != KChan && q.T.Kind != KFunc && !(i == 0 && f.Method) {
@@ -86,9 +86,11 @@ func hasSource(f *Func) bool {
 		for ii := range f.Blocks[bi].Instrs {
 			in := &f.Blocks[bi].Instrs[ii]
 			switch in.Op {
-			case OpRecv, OpSelect:
-				if in.T != nil && in.T.Msg {
-					found = true
+			case OpRecv:
+				found = found || in.T != nil && in.T.Msg && !p.ownQueue(recvSlot(f.ID, in.Dst, 0))
+			case OpSelect:
+				for i := range len(in.S) {
+					found = found || in.S[i] == selMessage && !p.ownQueue(recvSlot(f.ID, in.Dst, i))
 				}
 			case OpCall:
 				got := false
