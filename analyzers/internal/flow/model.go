@@ -290,7 +290,7 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 		w.effect(ins, EffMail, "mail by "+c.Recv+dot(c.Recv)+c.Name, nil)
 		return w.quiet(ins)
 	case know.FileWrite:
-		if !strings.Contains(w.fn.Name, "log") {
+		if !logName(w.fn.Name) {
 			w.effect(ins, EffFile, "write to a file by "+c.Recv+dot(c.Recv)+c.Name, nil)
 		}
 		return w.quiet(ins)
