@@ -34,6 +34,8 @@ func dedupcheckPage() *Page {
 			"Logs, metrics, traces and reads.",
 			"The message itself sent on to a retry or dead-letter topic.",
 			"What is produced in a Kafka transaction that commits the consumed offsets, too.",
+			"What another case of a `select` does, a timer's or a signal's, unless messages are gathered for it.",
+			"What comes out of a channel on which the program sends only messages it has made itself: the queue of a producer.",
 			"Handlers run by the companion runtime, which asks for them.",
 			"A check whose key or SQL is wrong: it counts here, and has a rule of its own (X2, 1, 2).",
 			"An interface that nothing in sight implements: `-debug` names it.",
