@@ -4,6 +4,7 @@
 package analyzers
 
 import (
+	"os"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,9 @@ func Settle(payloads []string, m Module) ([]Finding, error) {
 		return nil, err
 	}
 	vs := w.Prog.JudgeAll(w.Pkgs)
+	if flow.Opts.Debug {
+		flow.Note(os.Stderr, vs)
+	}
 	var all []Finding
 	all = append(all, dedupcheck.Find(w.Prog, vs)...)
 	all = append(all, offsetkey.Find(w.Prog, vs)...)

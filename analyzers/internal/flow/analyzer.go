@@ -57,6 +57,7 @@ type Result struct {
 	files   map[string]*token.File
 	once    sync.Once
 	judged  []*Verdict
+	noted   sync.Once
 	mu      sync.Mutex
 	work    sync.Mutex // the program is run by one rule at a time
 	dirs    []*rule.Directive

@@ -250,9 +250,6 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 	if out, ok := w.namedMoney(ins, typ, name, args); ok {
 		return out
 	}
-	if id != "" {
-		w.in.open[id] = true
-	}
 	if logName(shortName(typ)) && strings.HasPrefix(name, "Fatal") {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (w *walker) call(ins *Instr) bool {
 		w.st.async++
 	}
 	before := w.st.msg
-	exits := w.broken(ins, w.dispatch(ins, fun, args))
+	exits := w.spent(ins, w.broken(ins, w.dispatch(ins, fun, args)), args)
 	if len(exits) == 0 {
 		return false
 	}
@@ -281,6 +281,7 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	if len(out) > 0 {
 		return out
 	}
+	w.assumed(ins, c.Iface+"."+c.Fn)
 	return w.unseen(ins, c.Iface+"."+c.Fn, c.Iface, c.Fn, append([]*Value{recv}, args...))
 }
 
@@ -404,7 +405,7 @@ func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
 			return w.iterate(ins, args[0])
 		}
 	}
-	w.in.open["func "+fun.Slot] = true
+	w.assumed(ins, "a function value")
 	return w.unseen(ins, "", "", "", args)
 }
 

@@ -37,7 +37,7 @@ type interp struct {
 	sites    map[string]*site
 	sinks    []Sink
 	sinkKey  map[string]bool
-	open     map[string]bool // callees that could not be seen
+	open     map[Open]bool   // calls that nothing in sight answers
 	handled  map[string]bool // statements whose unique violation is looked at
 	either   map[string]bool // guards by name whose polarity is not known
 	wrote    map[string]bool // tables and keys that the first delivery leaves behind
@@ -65,7 +65,7 @@ type objKey struct {
 
 func newInterp(p *Program, w World) *interp {
 	return &interp{prog: p, world: w, limit: maxSteps, objs: make(map[objKey]*Object), txs: make(map[objKey]*Tx), global: make(map[string]*Object),
-		hitSeen: make(map[string]bool), sites: make(map[string]*site), sinkKey: make(map[string]bool), open: make(map[string]bool),
+		hitSeen: make(map[string]bool), sites: make(map[string]*site), sinkKey: make(map[string]bool), open: make(map[Open]bool),
 		handled: make(map[string]bool), asked: make(map[string]bool), either: make(map[string]bool), wrote: make(map[string]bool), sends: make(map[string]bool), entered: make(map[string]bool)}
 }
 
@@ -211,6 +211,7 @@ type walker struct {
 	forks []item // the same block, other outcomes
 	next  []item // successors
 	done  bool
+	over  bool // the path has nothing more to show
 	ret   []*Value
 	// handle is what the library call under way is a method of.
 	handle *Value
@@ -267,6 +268,9 @@ func (w *walker) walk() {
 			}
 		default:
 			w.simple(ins)
+			if w.over {
+				return
+			}
 		}
 	}
 }

@@ -58,8 +58,8 @@ type Verdict struct {
 	Root      Root
 	Unguarded []*Unguarded
 	Sinks     []Sink
-	Open      []string // callees that could not be seen and could change the verdict
-	SeenSets  bool     // a set in memory decides what is skipped
+	Open      []Open // what nothing in sight answers, though it gets what the message carries
+	SeenSets  bool   // a set in memory decides what is skipped
 	GaveUp    bool
 	Active    bool   // a message was seen
 	Internal  string // what went wrong in the engine, for -debug
@@ -162,10 +162,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 		v.Unguarded = append(v.Unguarded, u)
 	}
 	sort.Slice(v.Unguarded, func(i, j int) bool { return less(v.Unguarded[i].Pos, v.Unguarded[j].Pos) })
-	for o := range dup.open {
-		v.Open = append(v.Open, o)
-	}
-	sort.Strings(v.Open)
+	v.Open = dup.openCalls()
 	return v
 }
 

@@ -56,15 +56,7 @@ func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
 		pass.Report(d)
 	}
 	if Opts.Debug {
-		for _, v := range r.judged {
-			if v.GaveUp {
-				why := "too large"
-				if v.Internal != "" {
-					why = "internal error: " + v.Internal
-				}
-				os.Stderr.WriteString("idemlint: gave up on " + v.Root.Fn.ID + ": " + why + "\n")
-			}
-		}
+		r.noted.Do(func() { Note(os.Stderr, r.judged) })
 	}
 }
 

@@ -60,6 +60,6 @@ func Join(payloads []string) (*Whole, error) {
 		w.Directives = append(w.Directives, ix.Directives...)
 	}
 	w.Prog = NewProgram(units, w.Pkgs)
-	w.Prog.Whole = true
+	w.Prog.Whole, w.Prog.Strict = true, Opts.Strict
 	return w, nil
 }

@@ -36,7 +36,8 @@ type state struct {
 	state   bool // the path depends on the state a row is in
 	async   int  // depth of goroutines
 	defs    []deferred
-	checked *site // the last check that was asked
+	checked *site  // the last check that was asked
+	visits  *visit // where messages were taken on this path
 	notes
 	money moneyState
 }
