@@ -129,7 +129,14 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		if know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
 			return w.library(ins, args)
 		}
-		if fn := w.in.prog.fn(c.Fn); fn != nil && !w.fr.calls(c.Fn) && w.fr.depth < maxDepth {
+		fn := w.in.prog.fn(c.Fn)
+		if fn != nil {
+			w.leaveArgs(c.Fn, args)
+			if w.in.wires != nil && !w.wireable(fn) {
+				return w.shut(ins)
+			}
+		}
+		if fn != nil && !w.fr.calls(c.Fn) && w.fr.depth < maxDepth {
 			return w.enter(ins, fn, args, nil, nil)
 		}
 		return w.unseen(ins, c.Fn, c.Recv, c.Name, args)
@@ -260,6 +267,9 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 			return w.model(ins, row, append([]*Value{recv}, args...))
 		}
 	}
+	if w.in.wires != nil {
+		return w.shut(ins)
+	}
 	var out []exit
 	for _, b := range w.in.prog.bound(recv.Slot, c.Iface, w.in.slotHint(recv)) {
 		e := b
@@ -381,8 +391,23 @@ func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
 	if out, ok := w.callValue(ins, fun, args, nil); ok {
 		return out
 	}
+	if w.in.wires != nil {
+		return w.shut(ins)
+	}
 	var out []exit
-	for _, b := range w.in.prog.bound(fun.Slot, "", w.in.slotHint(fun)) {
+	bs := w.in.prog.bound(fun.Slot, "", w.in.slotHint(fun))
+	if known := w.in.prog.wiredIn(fun.Slot, w.in.slotHint(fun), bs); len(known) > 0 {
+		for _, v := range known {
+			sub := *w
+			sub.st = w.st.fork()
+			sub.recall(v)
+			if res, ok := sub.callValue(ins, v, args, w.in.prog.edge(v)); ok {
+				out = append(out, res...)
+			}
+		}
+		return out
+	}
+	for _, b := range bs {
 		if b.Func == "" {
 			continue
 		}
@@ -438,6 +463,9 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 		return w.model(&ci, row, args), true
 	}
 	fn := w.in.prog.fn(fun.S)
+	if fun.wired && via == nil {
+		via = w.in.prog.edge(fun)
+	}
 	if fn == nil || w.fr.calls(fun.S) || w.fr.depth >= maxDepth {
 		if fn == nil {
 			return nil, false
@@ -455,6 +483,10 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 	}
 	if fn.Guard {
 		return w.namedGuard(ins, fn.ID, know.EitherTrue, args), true
+	}
+	w.leaveArgs(fn.ID, args)
+	if w.in.wires != nil && !w.in.prog.wirable(fn) {
+		return w.shut(ins), true
 	}
 	out := w.enterDyn(ins, fn, args, free, via, fun.Ref)
 	for i := range out {

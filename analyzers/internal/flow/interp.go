@@ -55,6 +55,7 @@ type interp struct {
 	asked map[string]bool // checks of whose outcome more than the error is looked at
 	onSQL func(ran)       // a statement is executed
 	money *moneyRun       // set when money calls are looked for
+	wires *wires          // set when the program is put together
 }
 
 type objKey struct {
@@ -243,6 +244,7 @@ func (w *walker) walk() {
 			w.ret = make([]*Value, len(ins.Args))
 			for i, a := range ins.Args {
 				w.ret[i] = w.val(a)
+				w.leave(slotN("R", w.fn.ID, i), w.ret[i])
 			}
 			w.returned(ins)
 			w.done = true
@@ -383,6 +385,7 @@ func (w *walker) simple(ins *Instr) {
 		}
 		w.set(ins.Dst, v)
 	case OpStore:
+		w.leaveAt(ins, w.val(ins.B))
 		w.store(w.val(ins.A), ins.A, w.val(ins.B), ins)
 	case OpFieldAddr:
 		w.set(ins.Dst, w.fieldAddr(w.val(ins.A), ins))

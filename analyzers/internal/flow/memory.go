@@ -100,6 +100,7 @@ func seenSet(ins *Instr) bool { return ins.S2 == "set" }
 
 func (w *walker) mapUpdate(ins *Instr) {
 	m, k, v := w.val(ins.A), w.val(ins.B), w.val(ins.Args[0])
+	w.leaveAt(ins, v)
 	if k.K == VStr {
 		w.nameSink(k.S, v, ins)
 		if metadata(m) {

@@ -198,13 +198,29 @@ func (o *ordering) dropping(wrote map[string]bool, out *Order) {
 		run := newOrdering(o.p, o.root)
 		run.failing = k
 		in := run.run(World{Fail: k}, wrote)
-		if in.gaveUp || run.opens || !run.lost || len(o.effects) == 0 {
+		if in.gaveUp || run.opens || !run.lost || len(o.effects) == 0 || !o.decides(k, wrote) {
 			continue
 		}
 		e := o.marks[k]
 		u := o.p.attribute(o.root, &Hit{chain: e.Fr})
 		out.Outside = append(out.Outside, &Outside{Kind: MarkDropped, Mark: desc(e), MarkPos: e.Pos, Handler: u.Handler, at: e.Fr, Pos: lifted(e.Fr, e.Pos, u.Pkg)})
 	}
+}
+
+// decides reports whether an effect is not reached when a check answers that the event was there. A key that is set in a
+// cache is no mark.
+func (o *ordering) decides(key string, wrote map[string]bool) bool {
+	there := newOrdering(o.p, o.root)
+	there.flat = true
+	if there.run(World{Dup: true, Only: key}, wrote).gaveUp {
+		return false
+	}
+	for _, h := range o.effects {
+		if !there.reached[h.Pos] {
+			return true
+		}
+	}
+	return false
 }
 
 func failedCheck(trace *Event, key string) *Event {

@@ -40,6 +40,7 @@ type Program struct {
 	bare    map[string]bool // struct types without an event's id
 	mu      sync.Mutex      // held while something runs: rules ask at the same time
 	refs    map[string][]string
+	wires   *wires
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.

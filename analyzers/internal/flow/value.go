@@ -144,6 +144,7 @@ type Value struct {
 	enc   string   // of encoded bytes: the type that was encoded
 	expr  string   // the text of a builder's expression
 	quiet bool     // made up by reading: nobody wrote it
+	wired bool     // of a function: kept from putting the program together, see wiring.go
 	alts  []*Value // what was read from a map made in sight under a key that is not known
 	gen   int      // of a message: its number, see order.go
 	bad   bool     // the outcome of an effect that failed in this world
