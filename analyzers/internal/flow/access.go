@@ -319,6 +319,9 @@ func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
 		c.quiet = false
 		v = &c
 	}
+	if old := w.st.get(cell{addr.O.id, addr.Path}); old != nil && old.K == VErr && v.K == VNil && strings.HasSuffix(addr.Path, "[*]") {
+		return // another element: the error of the first is still there
+	}
 	if w.st.get(cell{addr.O.id, addr.Path}) != v {
 		w.st.clear(addr.O, addr.Path)
 		w.st.set(cell{addr.O.id, addr.Path}, v)
@@ -458,6 +461,9 @@ func (w *walker) assert(ins *Instr) {
 		out, ok = e, is
 	}
 	if ins.N == 1 {
+		if w.noTxYet(v, ins.T) {
+			out, ok = zero(ins.T), vFalse
+		}
 		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{out, ok}})
 		return
 	}

@@ -196,6 +196,9 @@ func (w *walker) binary(ins *Instr) *Value {
 	w.in.asks(y)
 	switch ins.S {
 	case "==", "!=":
+		if r, known := w.sized(ins, x, y); known {
+			return boolVal(r).with(t)
+		}
 		eq, known := w.equal(x, y)
 		if !known {
 			out := taintVal(t)
@@ -209,6 +212,9 @@ func (w *walker) binary(ins *Instr) *Value {
 		}
 		return boolVal(eq == (ins.S == "==")).with(t)
 	case "<", "<=", ">", ">=":
+		if r, known := w.sized(ins, x, y); known {
+			return boolVal(r).with(t)
+		}
 		if x.K == VInt && y.K == VInt {
 			var r bool
 			switch ins.S {

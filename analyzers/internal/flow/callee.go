@@ -100,7 +100,7 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		if v := w.appended(args); v != nil {
 			return ok(v)
 		}
-		out := &Value{K: VNotNil, T: t, Slot: args[0].Slot}
+		out := &Value{K: VNotNil, T: t, Slot: args[0].Slot, size: w.grown(args), Elems: gatheredErr(args, w)}
 		out.Msg, out.Batch = args[0].Msg, args[0].Msg
 		if len(args) > 1 && args[1].Msg {
 			out.Msg, out.Batch = true, true
@@ -112,6 +112,9 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		}
 		return ok(out)
 	case "len", "cap":
+		if len(args) == 1 && c.Fn == "len" && args[0].size != sizeUnknown {
+			return ok(args[0].size.value(args[0].T))
+		}
 		if len(args) == 1 && args[0].K == VNil {
 			w.fr.exact = true
 			return ok(&Value{K: VInt})

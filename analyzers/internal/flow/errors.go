@@ -44,6 +44,11 @@ func (w *walker) wrap(ins *Instr, args []*Value) []*Value {
 	all := args
 	if n := len(args); n > 0 {
 		all = append(append([]*Value(nil), args[:n-1]...), w.variadic(args, n-1)...)
+		if last := args[n-1]; last.K == VRef && last.O != nil && last.O.Local {
+			if e := w.st.get(cell{last.O.id, join(last.Path, "[*]")}); e != nil {
+				all = append(all, e) // a slice in which each goroutine leaves its error
+			}
+		}
 	}
 	for _, a := range all {
 		t.Bits |= a.T.Bits

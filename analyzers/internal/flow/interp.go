@@ -376,7 +376,18 @@ func (w *walker) simple(ins *Instr) {
 		o := w.in.object(w.fr, ins, 0, ins.T)
 		o.Local = true
 		w.st.clear(o, "")
-		w.set(ins.Dst, &Value{K: VRef, O: o, Batch: false})
+		if ins.S == "empty" {
+			w.set(ins.Dst, &Value{K: VNotNil, size: sizeNone})
+			return
+		}
+		v := &Value{K: VRef, O: o}
+		if ins.S == "sized" {
+			n := w.val(ins.A)
+			if v.size = n.size; n.K == VInt && n.I > 0 {
+				v.size = sizeSome
+			}
+		}
+		w.set(ins.Dst, v)
 	case OpLoad:
 		a := w.val(ins.A)
 		v := w.load(a, ins.A, ins)
@@ -411,7 +422,7 @@ func (w *walker) simple(ins *Instr) {
 	case OpRecv:
 		w.recv(ins)
 	case OpCopy, OpSlice:
-		w.set(ins.Dst, w.copied(w.val(ins.A), ins))
+		w.set(ins.Dst, w.sliced(w.copied(w.val(ins.A), ins), ins))
 	case OpMakeIface:
 		w.makeIface(ins)
 	case OpAssert:

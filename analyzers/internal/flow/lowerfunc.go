@@ -218,9 +218,13 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 	case *ssa.MakeClosure:
 		f.closure(b, in, pos)
 	case *ssa.MakeMap, *ssa.MakeSlice, *ssa.MakeChan:
-		f.emit(b, Instr{Op: OpMake, Dst: f.num[in.(ssa.Value)], T: f.typ(in.(ssa.Value).Type()), Pos: pos})
+		out := Instr{Op: OpMake, Dst: f.num[in.(ssa.Value)], T: f.typ(in.(ssa.Value).Type()), S: madeSize(in), Pos: pos}
+		if m, ok := in.(*ssa.MakeSlice); ok {
+			out.A = f.val(m.Len)
+		}
+		f.emit(b, out)
 	case *ssa.Slice:
-		f.emit(b, Instr{Op: OpSlice, Dst: f.num[in], A: f.val(in.X), T: f.typ(in.Type()), Pos: pos})
+		f.emit(b, Instr{Op: OpSlice, Dst: f.num[in], A: f.val(in.X), T: f.typ(in.Type()), S: slicedSize(in), Pos: pos})
 	case *ssa.Send:
 		f.emit(b, Instr{Op: OpSend, Dst: -1, A: f.val(in.Chan), B: f.val(in.X), T: f.typ(in.Chan.Type()), Pos: pos})
 		f.flowInto(in.Chan, in.X, pos)

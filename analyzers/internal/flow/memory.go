@@ -139,13 +139,33 @@ func (w *walker) recv(ins *Instr) {
 		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
 	}
 	if ins.N == 1 {
-		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, top}})
+		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, w.sentBefore(ch)}})
 		return
 	}
 	w.set(ins.Dst, v)
 }
 
+// sentBefore tells whether a value is received: surely when one was sent that was not received yet, even if the channel
+// was closed since.
+func (w *walker) sentBefore(ch *Value) *Value {
+	if ch.O == nil || !ch.O.Local {
+		return top
+	}
+	c := cell{ch.O.id, join(w.pathAt(ch), chanSent)}
+	if v := w.st.get(c); v == nil || v.K != VBool || v.I == 0 {
+		return top
+	}
+	w.st.set(c, vFalse)
+	return vTrue
+}
+
+// chanSent is the place in a channel that says whether a value waits in it.
+const chanSent = "{sent}"
+
 func (w *walker) send(ch, v *Value, ins *Instr) {
+	if ch.O != nil && ch.O.Local && !v.Msg {
+		w.st.set(cell{ch.O.id, join(w.pathAt(ch), chanSent)}, vTrue)
+	}
 	if ch.O != nil {
 		c := cell{ch.O.id, join(w.pathAt(ch), "[*]")}
 		if w.st.get(c) == nil {

@@ -203,8 +203,11 @@ func (w *walker) variadic(args []*Value, from int) []*Value {
 		if e := w.elements(args[from]); e != nil {
 			return e
 		}
-		if args[from].K == VNil {
+		if args[from].K == VNil || args[from].size == sizeNone {
 			return nil
+		}
+		if args[from].K == VNotNil && len(args[from].Elems) > 0 {
+			return args[from].Elems
 		}
 	}
 	return args[from:]

@@ -144,6 +144,7 @@ type Value struct {
 	enc   string   // of encoded bytes: the type that was encoded
 	expr  string   // the text of a builder's expression
 	quiet bool     // made up by reading: nobody wrote it
+	size  length   // of a slice, or a slice's length
 	wired bool     // of a function: kept from putting the program together, see wiring.go
 	alts  []*Value // what was read from a map made in sight under a key that is not known
 	gen   int      // of a message: its number, see order.go
@@ -214,8 +215,14 @@ func (v *Value) scalar() uint64 {
 		return 0
 	}
 	switch v.K {
-	case VNil, VNotNil:
+	case VNil:
 		return uint64(v.K)
+	case VNotNil:
+		h := uint64(v.K) + uint64(v.size)<<8
+		if len(v.Elems) > 0 {
+			h += 1 << 16
+		}
+		return h
 	case VBool:
 		return 11 + uint64(v.I)
 	case VInt, VResult:
@@ -230,7 +237,7 @@ func (v *Value) scalar() uint64 {
 	if v.O != nil && v.O.Tx != nil {
 		return mix(uint64(v.O.Tx.id) + 991)
 	}
-	return 1
+	return 1 + uint64(v.size)<<8
 }
 
 func mix(x uint64) uint64 {

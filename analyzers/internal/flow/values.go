@@ -173,7 +173,7 @@ func (w *walker) target(v *Value) *Value {
 func (w *walker) ctxValue(ctx, key *Value) *Value {
 	if ctx == nil || ctx.O == nil {
 		w.mayHoldTx(key)
-		return top
+		return &Value{K: VTop, Slot: ctxSlot}
 	}
 	for n := ctx.O.Ctx; n != nil; n = n.up {
 		if sameKey(n.key, key) {
@@ -186,7 +186,16 @@ func (w *walker) ctxValue(ctx, key *Value) *Value {
 		return &Value{K: VRef, O: o}
 	}
 	w.mayHoldTx(key)
-	return top
+	return &Value{K: VTop, Slot: ctxSlot}
+}
+
+// ctxSlot is the slot of what a context holds that was made out of sight.
+const ctxSlot = "X|context"
+
+// noTxYet reports whether a transaction is looked for in the context that a client hands out, or with which polling
+// began: there is none in it until the handler begins one.
+func (w *walker) noTxYet(v *Value, t *Type) bool {
+	return v.Slot == ctxSlot && w.in.kind != RootParam && t != nil && txTypeName(t.Name)
 }
 
 func sameKey(a, b *Value) bool {

@@ -1,0 +1,118 @@
+package flow
+
+import "golang.org/x/tools/go/ssa"
+
+// length is what is known of how many elements a slice has. A handler of batches acknowledges what it has gathered: that
+// something was gathered when a message was added, and nothing in a batch just begun, tells ways through it apart that
+// cannot be from those that can.
+type length uint8
+
+const (
+	sizeUnknown length = iota
+	sizeNone           // no elements
+	sizeSome           // at least one
+)
+
+// value is a length as a number.
+func (l length) value(t Taint) *Value {
+	if l == sizeNone {
+		return &Value{K: VInt, T: Taint{Bits: t.Bits & FromUnseen}}
+	}
+	return &Value{K: VTop, size: l, T: Taint{Bits: t.Bits & FromUnseen}}
+}
+
+func madeSize(in ssa.Instruction) string {
+	m, ok := in.(*ssa.MakeSlice)
+	switch {
+	case !ok:
+		return ""
+	case isZero(m.Len):
+		return "empty"
+	}
+	return "sized"
+}
+
+func slicedSize(in *ssa.Slice) string {
+	switch {
+	case isZero(in.High):
+		return "empty"
+	case in.Low != nil || in.High != nil:
+		return "part"
+	}
+	return ""
+}
+
+func isZero(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Int64() == 0
+}
+
+// sliced is a value after a slice expression.
+func (w *walker) sliced(v *Value, ins *Instr) *Value {
+	switch {
+	case ins.S == "empty":
+		return &Value{K: VNotNil, size: sizeNone, Slot: v.Slot}
+	case ins.S == "part" && v.size != sizeUnknown:
+		c := *v
+		c.size = sizeUnknown
+		return &c
+	}
+	return v
+}
+
+// grown is the length of what append gives: of append(a, b...) what the two have together.
+func (w *walker) grown(args []*Value) length {
+	if len(args) < 2 {
+		return args[0].size
+	}
+	if args[0].size == sizeSome || args[1].size == sizeSome || len(w.elements(args[1])) > 0 {
+		return sizeSome
+	}
+	if (args[0].K == VNil || args[0].size == sizeNone) && (args[1].K == VNil || args[1].size == sizeNone) {
+		return sizeNone
+	}
+	return sizeUnknown
+}
+
+// gatheredErr is an error that is kept in what append gives, nil when there is none.
+func gatheredErr(args []*Value, w *walker) []*Value {
+	for _, a := range args {
+		all := w.elements(a)
+		if a.K == VNotNil {
+			all = a.Elems
+		}
+		for _, e := range all {
+			if e.K == VErr {
+				return []*Value{e}
+			}
+		}
+	}
+	return nil
+}
+
+// sized compares with a length of which it is known that it is none, or at least one.
+func (w *walker) sized(ins *Instr, x, y *Value) (r, known bool) {
+	switch {
+	case y.size == sizeSome && x.K == VInt && x.I < 1:
+		return ins.S == "<" || ins.S == "<=" || ins.S == "!=", true
+	case x.size == sizeSome && y.K == VInt && y.I < 1:
+		return ins.S == ">" || ins.S == ">=" || ins.S == "!=", true
+	case ins.S == "<" && (y.K == VInt && y.I == 0 || y.size == sizeSome):
+		// The test of a loop over a slice: its index begins before the first element.
+		d := w.fn.def(ins.A)
+		if d == nil || d.Op != OpBin || d.S != "+" || d.A < 0 {
+			break
+		}
+		phi := w.fn.def(d.A)
+		if phi == nil || phi.Op != OpPhi || phi.S != "rangeindex" {
+			break
+		}
+		if y.K == VInt {
+			return false, true
+		}
+		if i := w.val(d.A); i.K == VInt && i.I == -1 {
+			return true, true
+		}
+	}
+	return false, false
+}
