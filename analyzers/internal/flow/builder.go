@@ -22,6 +22,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 			ch.table = text(at(args, row.Arg))
 		}
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
+	case know.BuildRaw:
+		ch.kind, ch.text, ch.binds, ch.insPos = row.Kind, at(args, row.Arg), w.variadic(args, row.Arg2), ins.Call.At
+		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	case know.BuildStep:
 		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args, ins.Call.At})
 		switch name {
@@ -45,7 +48,12 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	if ch.tx == nil && ch.root != nil {
 		w.handle = ch.root
 	}
-	txt, binds := w.render(&ch)
+	stmt, binds := ch.text, ch.binds
+	if ch.kind != know.BuildRaw {
+		var txt string
+		txt, binds = w.render(&ch)
+		stmt = strVal(txt, Taint{})
+	}
 	handle := &Value{K: VRef, O: w.in.newObject(nil)}
 	handle.O.Tx, handle.O.Chain = ch.tx, &ch
 	how := know.SQLExec
@@ -57,7 +65,7 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	case strings.HasPrefix(name, "Scan"), name == "Count", name == "Exists":
 		how = know.SQLGet
 	}
-	out := w.runSQL(ins, how, handle, strVal(txt, Taint{}), binds, nil)
+	out := w.runSQL(ins, how, handle, stmt, binds, nil)
 	if how == know.SQLGet && len(ins.Call.Res) > 1 {
 		for i := range out {
 			out[i].vals = fit(ins.Call, top, out[i].vals[len(out[i].vals)-1])
@@ -74,7 +82,7 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 		table = hole
 	}
 	var cols, tail, where, set []string
-	var vals, binds []*Value
+	var vals, binds, setBinds []*Value
 	for _, s := range ch.steps {
 		list := w.variadic(s.args, 0)
 		switch s.name {
@@ -118,9 +126,13 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 					set = append(set, x.S+" = "+v.expr)
 				} else {
 					set = append(set, x.S+" = ?")
+					setBinds = append(setBinds, v)
 				}
 			} else {
 				set = append(set, text(x))
+				if x.K == VStr {
+					setBinds = append(setBinds, w.variadic(s.args, 1)...)
+				}
 			}
 		}
 	}
@@ -156,7 +168,7 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 		b.WriteString(" WHERE " + strings.Join(where, " AND "))
 	}
 	b.WriteString(" " + strings.Join(tail, " "))
-	return b.String(), binds
+	return b.String(), append(setBinds, binds...) // as their placeholders stand
 }
 
 // whereText is a builder's condition as SQL. squirrel's Eq is a map from columns to values.

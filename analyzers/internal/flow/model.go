@@ -275,7 +275,7 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.GormCreate, know.GormSave, know.GormUpdate, know.GormDelete, know.GormFind, know.GormCount, know.GormChain,
 		know.GormExec, know.GormFirstOrCreate:
 		return w.gorm(ins, row, recv, args)
-	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildStep, know.BuildRun:
+	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildRaw, know.BuildStep, know.BuildRun:
 		return w.build(ins, row, recv, args)
 	case know.BuildExpr:
 		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})

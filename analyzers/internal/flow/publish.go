@@ -70,7 +70,7 @@ func (w *walker) deadLetter(ins *Instr, args []*Value, i int) bool {
 			if x == nil {
 				continue
 			}
-			if x.K == VStr && deadLetterName(x.S) || deadLetterName(lastPart(x.Slot)) {
+			if w.saysDeadLetter(x) {
 				return true
 			}
 		}
@@ -82,6 +82,22 @@ func (w *walker) deadLetter(ins *Instr, args []*Value, i int) bool {
 		}
 	}
 	return false
+}
+
+// saysDeadLetter reports whether a topic, or a pointer to one, says dead letter or retry: by its text, or by the name of
+// the variable or field that holds it.
+func (w *walker) saysDeadLetter(x *Value) bool {
+	if x.K == VStr && deadLetterName(x.S) || deadLetterName(lastPart(x.Slot)) {
+		return true
+	}
+	if x.K != VRef || x.O == nil {
+		return false
+	}
+	if x.fa != nil && deadLetterName(x.fa.S) || x.Path == "" && deadLetterName(x.O.Name) {
+		return true
+	}
+	v := w.find(x.O, x.Path, nil, 0)
+	return v != nil && v.K != VRef && w.saysDeadLetter(v)
 }
 
 func at32(a []int32, i int) int32 {

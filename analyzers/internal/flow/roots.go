@@ -164,7 +164,7 @@ func (p *Program) registered(ids []string) []Root {
 					continue
 				}
 				row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
-				if row == nil || row.Kind != know.Register || c.Kind != CallStatic {
+				if row == nil || row.Kind != know.Register || c.Kind != CallStatic && c.Kind != CallInvoke {
 					continue
 				}
 				if strings.Contains(c.Pkg, "cloudevents") && p.otherTransport() {

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
@@ -35,6 +36,21 @@ func (c *sqlCall) bind(p sqltext.Param) *Value {
 		}
 	}
 	return nil
+}
+
+// literal is an argument of which it is known what it is.
+func (c *sqlCall) literal(p sqltext.Param) (sqltext.Literal, bool) {
+	v := c.bind(p)
+	switch {
+	case v == nil:
+	case v.K == VStr && !hasHole(v.S):
+		return sqltext.Literal{Kind: sqltext.StringLiteral, Value: v.S}, true
+	case v.K == VInt:
+		return sqltext.Literal{Kind: sqltext.NumberLiteral, Value: strconv.FormatInt(v.I, 10)}, true
+	case v.K == VBool:
+		return sqltext.Literal{Kind: sqltext.BoolLiteral, Value: strconv.FormatBool(v.I != 0)}, true
+	}
+	return sqltext.Literal{}, false
 }
 
 func (c *sqlCall) namedBind(name string) *Value {
@@ -240,6 +256,7 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		t := w.deep(v)
 		return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
 	}}
+	fresh.Value = c.literal
 	if s := c.mark(tx); s != nil {
 		return c.marked(how, tx, s)
 	}
@@ -255,7 +272,7 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		desc = "SELECT with a write to "
 	}
 	desc += showTable(table)
-	if st.StateGuarded() {
+	if st.StateGuardedIf(fresh) {
 		w.in.wrote["upd:"+strings.ToLower(table)] = w.in.wrote["upd:"+strings.ToLower(table)] || st.Kind == sqltext.Update
 		s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}
 		switch w.check(s) {

@@ -13,9 +13,10 @@ type chain struct {
 	table  string
 	steps  []step
 	tx     *Tx
-	text   *Value // of a prepared statement
-	insPos Pos    // where the INSERT was begun
-	root   *Value // the handle it was begun on
+	text   *Value   // of a prepared statement, or of one that was written out
+	binds  []*Value // the arguments that came with the text
+	insPos Pos      // where the INSERT was begun
+	root   *Value   // the handle it was begun on
 }
 
 type step struct {

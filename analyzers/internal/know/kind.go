@@ -66,6 +66,7 @@ const (
 	BuildUpdate
 	BuildDelete
 	BuildSelect
+	BuildRaw  // Arg is the statement's text, Arg2 its arguments
 	BuildStep // Columns, Values, Suffix, OnConflict, Where, …
 	BuildRun  // Exec, Scan, Save, …: the statement runs
 	BuildExpr // a piece of SQL as a value: Arg is the text

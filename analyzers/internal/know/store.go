@@ -28,7 +28,7 @@ var builderRows = []Row{
 	{bun, "*", "NewUpdate", BuildUpdate, -1, -1},
 	{bun, "*", "NewDelete", BuildDelete, -1, -1},
 	{bun, "*", "NewSelect", BuildSelect, -1, -1},
-	{bun, "*", "NewRaw", BuildStep, -1, -1},
+	{bun, "*", "NewRaw|Raw", BuildRaw, 0, 1},
 	{bun, "*", "Model|Table|TableExpr|ModelTableExpr|Column|ColumnExpr|ExcludeColumn|Value|On|Set|SetColumn|Where|WhereOr|WherePK|WhereGroup|Returning|Ignore|Replace|Limit|Order|OrderExpr|For|Join|Relation|OmitZero|Bulk", BuildStep, -1, -1},
 	{bun, "*", "Conn", UseTx, 0, -1},
 	{bun, "*", "Exec|Scan|Count|Exists|ScanAndCount", BuildRun, -1, -1},

@@ -80,12 +80,12 @@ func (c Cond) excludes(v Expr, a Assumption) bool {
 	}
 	switch c.Op {
 	case Equal:
-		return differ(c.Value, v)
+		return a.differ(c.Value, v)
 	case NotEqual, Less, Greater:
 		return sameValue(c.Value, v) && !a.fresh(v)
 	case In:
 		for _, e := range c.List {
-			if !differ(e, v) {
+			if !a.differ(e, v) {
 				return false
 			}
 		}
@@ -116,12 +116,13 @@ func (e Expr) isBool(v string) bool {
 	return e.Class == LiteralExpr && e.Literal.Kind == BoolLiteral && e.Literal.Value == v
 }
 
-// differ tells two literals that are certainly not equal.
-func differ(a, b Expr) bool {
-	if a.Class != LiteralExpr || b.Class != LiteralExpr {
+// differ tells two known values that are certainly not equal.
+func (a Assumption) differ(e, f Expr) bool {
+	x, ok := a.literal(e)
+	y, both := a.literal(f)
+	if !ok || !both {
 		return false
 	}
-	x, y := a.Literal, b.Literal
 	if x.Kind == NullLiteral || y.Kind == NullLiteral {
 		return x.Kind != y.Kind
 	}

@@ -72,6 +72,20 @@ func (e Expr) isColumn(column string) bool {
 type Assumption struct {
 	// Fresh tells the placeholders whose argument is another one on every try: a new UUID, the time of the program.
 	Fresh func(Param) bool
+
+	// Value is what a placeholder's argument is, where that is known.
+	Value func(Param) (Literal, bool)
+}
+
+// literal is a value that is known: it stands in the statement, or it is an argument that the caller knows.
+func (a Assumption) literal(e Expr) (Literal, bool) {
+	switch {
+	case e.Class == LiteralExpr:
+		return e.Literal, true
+	case e.Class == ParamExpr && a.Value != nil:
+		return a.Value(e.Param)
+	}
+	return Literal{}, false
 }
 
 func (a Assumption) fresh(e Expr) bool {
