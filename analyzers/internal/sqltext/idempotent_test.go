@@ -158,6 +158,23 @@ func TestAFreshArgumentIsNoRepetition(t *testing.T) {
 	}
 }
 
+func TestKnownArgumentsTellStatesApart(t *testing.T) {
+	known := sqltext.Assumption{Value: func(p sqltext.Param) (sqltext.Literal, bool) {
+		text := map[int]string{2: "packed", 3: "shipped", 4: "packed"}[p.Ordinal]
+		return sqltext.Literal{Kind: sqltext.StringLiteral, Value: text}, text != ""
+	}}
+	for _, c := range []repetition{
+		{sql: `UPDATE p SET state = $3 WHERE id = $1 AND state = $2`, guarded: true},
+		{sql: `UPDATE p SET state = $4 WHERE id = $1 AND state = $2`},
+		{sql: `UPDATE p SET state = $5 WHERE id = $1 AND state = $2`},
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state IN ($2, $4)`, guarded: true},
+	} {
+		if ok := sqltext.Parse(c.sql)[0].StateGuardedIf(known); ok != c.guarded {
+			t.Errorf("%s\n\tStateGuardedIf() = %v", c.sql, ok)
+		}
+	}
+}
+
 func TestADeleteRepeatsUnlessItTakesOtherRowsEachTime(t *testing.T) {
 	checkRepetition(t, []repetition{
 		{sql: `DELETE FROM t WHERE id = $1`, idempotent: true, guarded: true},
