@@ -39,6 +39,7 @@ require (
 )
 
 require (
+	example.com/berths v0.0.0-00010101000000-000000000000
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/aws/aws-lambda-go v1.55.1
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -77,3 +78,5 @@ require (
 )
 
 replace github.com/confluentinc/confluent-kafka-go/v2 => ./stubs/confluent
+
+replace example.com/berths => ./stubs/berths

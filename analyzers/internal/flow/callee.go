@@ -10,14 +10,29 @@ import (
 // nothing new that was built of its fields.
 func (w *walker) wholeEvent(v *Value) bool {
 	switch {
+	case v.K == VFunc:
+		return false // whatever it has captured, it is what is done
 	case v.raw, v.O != nil && v.O.Decoded:
 		return true
 	case v.K == VRef && v.O != nil && v.O.Taint.has(FromMessage) && v.Path != "" && !strings.Contains(v.Path, "."):
 		return true // the event in a struct that carries it beside its message
+	case v.O != nil && v.O.Local && v.K == VRef:
+		return w.carriesValue(v)
 	case v.O != nil && v.O.Local, v.K == VStr, v.K == VErr:
 		return false
 	}
 	return v.fa == nil && v.K != VRef && !strings.HasPrefix(v.Slot, "F|") && w.deep(v).has(FromPayload|FromMessage)
+}
+
+// carriesValue reports whether a struct that was made in sight has a message's value in one of its fields, as it came:
+// the message in another type.
+func (w *walker) carriesValue(v *Value) bool {
+	for _, p := range w.st.paths(v.O, v.Path) {
+		if x := w.st.get(cell{v.O.id, p}); x.raw {
+			return true
+		}
+	}
+	return false
 }
 
 // iterate runs a loop body that a range-over-func statement hands to an iterator: not at all, or for one message.

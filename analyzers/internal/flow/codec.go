@@ -11,7 +11,7 @@ import (
 )
 
 // codecVersion changes whenever the form of an encoded unit does.
-const codecVersion = 2
+const codecVersion = 3
 
 // A coder reads or writes units. Each method takes a pointer and does the one or the other, so that the two
 // directions cannot drift apart. Strings are written once.
@@ -377,7 +377,7 @@ func (c *coder) instr(in *Instr) {
 		c.num(&p.Index)
 		c.str(&p.Name)
 	})
-	c.flags(&k.Guard, &k.Method)
+	c.flags(&k.Guard, &k.Method, &k.RPC)
 	c.pos(&k.End)
 	c.pos(&k.At)
 	c.str(&k.Fix)

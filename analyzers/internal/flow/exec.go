@@ -291,6 +291,11 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	if len(out) > 0 {
 		return out
 	}
+	if c.RPC {
+		// The generated client is in another module: its method is the service's.
+		_, service := splitType(c.Iface)
+		w.grpc(ins, strVal("/"+strings.TrimSuffix(service, "Client")+"/"+c.Fn, Taint{}))
+	}
 	w.assumed(ins, c.Iface+"."+c.Fn)
 	return w.unseen(ins, c.Iface+"."+c.Fn, c.Iface, c.Fn, append([]*Value{recv}, args...))
 }

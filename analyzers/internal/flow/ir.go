@@ -136,6 +136,8 @@ type Call struct {
 	KeyParams []KeyParam
 	// Guard is set when the callee's declaration carries //idemlint:guard.
 	Guard bool
+	// RPC is set when the callee has the shape of a generated gRPC client's method.
+	RPC bool
 	// Method is set when Args[0] is a receiver.
 	Method bool
 	// End is the end of the call expression, for suggested fixes.

@@ -26,6 +26,7 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		out.Kind, out.Fn, out.Fun = CallInvoke, c.Method.Name(), f.val(c.Value)
 		out.Iface = typeName(c.Value.Type())
 		out.Guard = f.guard(c.Method)
+		out.RPC = unaryRPC(sig)
 		f.invoked(out, c)
 		if out.Iface != "" {
 			for i, a := range c.Args {
@@ -62,6 +63,17 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		}
 	}
 	return out
+}
+
+// unaryRPC reports whether a signature is that of a generated gRPC client's method: a context, a request, options of the
+// call; a response and an error.
+func unaryRPC(sig *types.Signature) bool {
+	n := sig.Params().Len()
+	if !sig.Variadic() || n != 3 || sig.Results().Len() != 2 {
+		return false
+	}
+	opts, ok := sig.Params().At(n - 1).Type().(*types.Slice)
+	return ok && typeName(opts.Elem()) == "google.golang.org/grpc.CallOption"
 }
 
 func (f *funcLowerer) static(out *Call, fn *ssa.Function, c *ssa.CallCommon) {

@@ -390,7 +390,19 @@ func (f *funcLowerer) field(t types.Type, i int) (name, owner string, flags int6
 			flags |= FieldEventID
 		}
 	}
+	if owner == "" && f.pkg != nil {
+		owner = f.pkg.Path() + ".struct{" + fieldNames(st) + "}"
+	}
 	return name, owner, flags
+}
+
+// fieldNames tells struct types without a name apart.
+func fieldNames(st *types.Struct) string {
+	names := make([]string, st.NumFields())
+	for i := range names {
+		names[i] = st.Field(i).Name()
+	}
+	return strings.Join(names, ",")
 }
 
 func isIDName(s string) bool {
