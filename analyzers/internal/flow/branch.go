@@ -9,6 +9,7 @@ func (w *walker) branch(ins *Instr) {
 	b := &w.fn.Blocks[w.blk]
 	cond := w.val(ins.A)
 	if t, known := cond.truth(); known {
+		w.errorFound(ins.A, t)
 		if t {
 			w.goTo(b.Succs[0], w.env, w.st)
 		} else {
@@ -27,9 +28,18 @@ func (w *walker) branch(ins *Instr) {
 			st.state = true
 		}
 		sub := &walker{in: w.in, fr: w.fr, fn: w.fn, blk: w.blk, env: env, st: st}
+		sub.errorFound(ins.A, side == 0)
 		sub.assume(ins.A, side == 0, 0)
 		sub.goTo(b.Succs[side], env, st)
 		w.next = append(w.next, sub.next...)
+	}
+}
+
+// errorFound notes that an error was compared with nil and is none.
+func (w *walker) errorFound(n int32, truth bool) {
+	if def := w.fn.def(n); def != nil && def.Op == OpBin && def.T != nil && def.T.Kind == KError &&
+		(def.S == "!=" && truth || def.S == "==" && !truth) && (w.val(def.A).K == VNil || w.val(def.B).K == VNil) {
+		w.st.failed = true
 	}
 }
 

@@ -63,12 +63,18 @@ func (w *walker) took() {
 	w.st.msg = true
 }
 
+// begins notes that a message is taken out of a client: what went wrong with the last one is over.
+func (w *walker) begins() {
+	w.took()
+	w.st.failed = false
+}
+
 // yielded remembers where a function takes a message out of a poll.
 func (w *walker) yielded(ins *Instr, vals, args []*Value) {
 	w.takenOut(ins, vals, args)
 	for _, v := range vals {
 		if v != nil && v.Msg {
-			w.took()
+			w.begins()
 			w.st.money.forget()
 		}
 	}

@@ -244,7 +244,7 @@ func (w *walker) message(ins *Instr, place int) *Value {
 	v.O = w.in.object(w.fr, ins, place, nil)
 	v.O.Taint = Taint{Bits: FromMessage}
 	w.over = w.over || ins.Op == OpRecv && w.again(ins)
-	w.took()
+	w.begins()
 	w.st.money.forget()
 	if !w.fr.msgPos.IsValid() {
 		w.fr.msgPos = ins.Pos

@@ -144,7 +144,7 @@ func deadLetterName(s string) bool {
 	if s == "" {
 		return false
 	}
-	f := strings.ToLower(s)
+	f := strings.ReplaceAll(strings.ToLower(s), "deadline", "")
 	for _, x := range [...]string{"dlq", "dead", "dlt", "quarantine", "poison", "parking"} {
 		if strings.Contains(f, x) {
 			return true

@@ -272,6 +272,11 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		desc = "SELECT with a write to "
 	}
 	desc += showTable(table)
+	if st.Kind == sqltext.Insert && w.st.failed && deadLetterName(table) {
+		// What went wrong is kept for somebody to look at: the message's own dead letter, and no work of the handler.
+		w.event(&Event{Kind: EvDead, Pos: c.at()})
+		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
+	}
 	if st.StateGuardedIf(fresh) {
 		w.in.wrote["upd:"+strings.ToLower(table)] = w.in.wrote["upd:"+strings.ToLower(table)] || st.Kind == sqltext.Update
 		s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}

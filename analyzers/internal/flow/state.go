@@ -38,6 +38,7 @@ type state struct {
 	defs    []deferred
 	checked *site  // the last check that was asked
 	visits  *visit // where messages were taken on this path
+	failed  bool   // an error was found not to be nil since the message was taken
 	notes
 	money moneyState
 }
@@ -176,6 +177,9 @@ func (s *state) key() uint64 {
 	}
 	if s.msg {
 		h ^= 0x5bd1e995
+	}
+	if s.failed {
+		h ^= 0x2545f4914f6cdd1d
 	}
 	if s.cond {
 		h ^= 0x9e3779b97f4a7c15

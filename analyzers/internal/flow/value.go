@@ -273,7 +273,7 @@ func (v *Value) isNil() (val, known bool) {
 	case VErr, VFunc, VNotNil, VRow, VTuple, VInt, VBool, VStr:
 		return false, true
 	case VRef:
-		if v.O != nil && v.O.Local {
+		if v.O != nil && (v.O.Local || v.O.Tx != nil) {
 			return false, true
 		}
 	}

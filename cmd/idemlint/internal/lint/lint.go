@@ -61,7 +61,10 @@ type Result struct {
 // Failures, beside the findings of the others. An error means that nothing could be analysed at all: there is no
 // go command, no module, no package that matches. When ctx ends, so does the go command.
 func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
+	asked := make(chan map[string]bool, 1)
+	go func() { asked <- l.asked(ctx, patterns) }()
 	out, err := l.vet(ctx, patterns)
+	named := <-asked
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 			return nil, err
 		}
 	}
-	result, err := l.reduce(out.units)
+	result, err := l.reduce(out.units, named)
 	if err != nil {
 		return nil, err
 	}
@@ -79,24 +82,33 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 	return result, nil
 }
 
-// reduce joins what the packages said.
-func (l Linter) reduce(units []finding.Unit) (*Result, error) {
+// reduce joins what the packages said. Findings are those of the packages that were named; dependencies say what
+// those do with them.
+func (l Linter) reduce(units []finding.Unit, named map[string]bool) (*Result, error) {
 	result := new(Result)
 	var payloads []string
 	homes := make(map[string]string) // directory to package id
 	for _, unit := range units {
-		result.Broken = append(result.Broken, unit.Failures...)
+		own := named == nil || named[importPath(unit.Package)] || named[strings.TrimSuffix(importPath(unit.Package), "_test")]
+		if own {
+			result.Broken = append(result.Broken, unit.Failures...)
+		}
 		for _, f := range unit.Findings {
 			if f.Analyzer == rules.Analyzer && f.Rule == rules.Index {
 				payloads = append(payloads, f.Message)
+				if !own {
+					continue
+				}
 				dir := filepath.Dir(f.Position.File)
 				if home, ok := homes[dir]; !ok || len(unit.Package) < len(home) {
 					homes[dir] = unit.Package
 				}
 				continue
 			}
-			f.URL = l.Rules.URL(f.Analyzer)
-			result.Findings = append(result.Findings, f)
+			if own {
+				f.URL = l.Rules.URL(f.Analyzer)
+				result.Findings = append(result.Findings, f)
+			}
 		}
 	}
 	m, err := module(slices.Sorted(maps.Keys(homes)))
@@ -108,6 +120,9 @@ func (l Linter) reduce(units []finding.Unit) (*Result, error) {
 		return nil, fmt.Errorf("joining the summaries of %d packages: %w", len(payloads), err)
 	}
 	for _, f := range settled {
+		if _, own := homes[filepath.Dir(f.Position.File)]; !own && filepath.Ext(f.Position.File) == ".go" {
+			continue
+		}
 		f.Package = home(homes, f.Position.File)
 		f.URL = l.Rules.URL(f.Analyzer)
 		if f.End.Line == 0 {

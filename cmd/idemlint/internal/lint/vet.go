@@ -67,6 +67,23 @@ func (l Linter) vet(ctx context.Context, patterns []string) (vetOutput, error) {
 	return vetOutput{units: units, blocks: l.parseBlocks(stderr.rest()), failed: err != nil}, nil
 }
 
+// asked are the import paths of the packages that the patterns name, nil when they cannot be told: then go vet has
+// something to say about them.
+func (l Linter) asked(ctx context.Context, patterns []string) map[string]bool {
+	args := append([]string{"list", "-e", "-f", "{{.ImportPath}}"}, l.BuildFlags...)
+	cmd := exec.CommandContext(ctx, "go", append(append(args, "--"), patterns...)...)
+	cmd.Dir = l.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	named := make(map[string]bool)
+	for path := range strings.FieldsSeq(string(out)) {
+		named[path] = true
+	}
+	return named
+}
+
 // progress passes on what the go command says about its downloads at once, so that a first run is seen to move,
 // and holds the rest until it is known whether it is about a failure.
 type progress struct {

@@ -67,6 +67,11 @@ func Main(set rules.Set, args []string, opts Options) {
 			os.Exit(0)
 		}
 	}
+	if file, ok := unit(args); ok && asksIndex(args) {
+		if err := analyseWhole(file); err != nil {
+			exit(err)
+		}
+	}
 	guard(set.Analyzers)
 	defer func() {
 		if r := recover(); r != nil {
