@@ -280,7 +280,7 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.BuildExpr:
 		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})
 	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,
-		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript:
+		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript, know.RedisNewLua:
 		return w.redis(ins, row, recv, args)
 	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount:
 		return w.mongo(ins, row, recv, args)

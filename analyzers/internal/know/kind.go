@@ -82,7 +82,8 @@ const (
 	RedisWrite   // any other write: INCR, LPUSH, XADD, ZADD, …
 	RedisDo      // command by name at Arg: redigo
 	RedisResult  // Result, Val, Err of a command
-	RedisScript  // a Lua script
+	RedisScript  // runs a Lua script; Arg is the index of its keys
+	RedisNewLua  // makes a script of the text Arg
 
 	// MongoDB.
 	MongoInsert
