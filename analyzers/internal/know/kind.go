@@ -92,6 +92,8 @@ const (
 	MongoDelete
 	MongoFind
 	MongoCount
+	MongoBulk  // Arg is the list of models
+	MongoModel // makes a model of a bulk write
 
 	// The outside world.
 	HTTPSend   // Arg is the request

@@ -67,7 +67,12 @@ var redisRows = []Row{
 }
 
 var mongoRows = []Row{
-	{mongo, "Collection", "InsertOne|InsertMany|BulkWrite", MongoInsert, 1, -1},
+	{mongo, "Collection", "InsertOne|InsertMany", MongoInsert, 1, -1},
+	{mongo, "Collection", "BulkWrite", MongoBulk, 1, -1},
+	{mongo, "", "NewInsertOneModel|NewUpdateOneModel|NewUpdateManyModel|NewReplaceOneModel|NewDeleteOneModel|NewDeleteManyModel", MongoModel, -1, -1},
+	{mongo, "*", "SetDocument|SetFilter|SetUpdate|SetReplacement|SetArrayFilters|SetHint|SetCollation|SetSort", BuildStep, -1, -1},
+	{mongo, "*", "SetUpsert", BuildStep, -1, -1},
+	{mongo + "/options", "*", "SetUpsert|SetReturnDocument|SetProjection", BuildStep, -1, -1},
 	{mongo, "Collection", "UpdateOne|UpdateMany|UpdateByID|FindOneAndUpdate", MongoUpdate, 1, 2},
 	{mongo, "Collection", "ReplaceOne|FindOneAndReplace", MongoReplace, 1, 2},
 	{mongo, "Collection", "DeleteOne|DeleteMany|FindOneAndDelete|Drop", MongoDelete, 1, -1},
