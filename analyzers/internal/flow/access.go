@@ -427,6 +427,12 @@ func (w *walker) makeIface(ins *Instr) {
 	c := *v
 	c.Dyn = ins.S
 	c.box = 0
+	if v.K == VStr && ins.S != "" {
+		pkg, name := splitType(ins.S)
+		if said, ok := know.AbsentText[know.Sym{Pkg: know.Normal(pkg), Name: name}]; ok && said == v.S {
+			c = Value{K: VErr, S: errNoRows}
+		}
+	}
 	if ins.S == "" && ins.T != nil {
 		c.box = ins.T.Kind + 1
 	}

@@ -116,6 +116,9 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 			return ok(v)
 		}
 		out := &Value{K: VNotNil, T: t, Slot: args[0].Slot, size: w.grown(args), Elems: gatheredErr(args, w)}
+		if out.Elems == nil {
+			out.Elems = w.gatheredModels(args)
+		}
 		out.Msg, out.Batch = args[0].Msg, args[0].Msg
 		if len(args) > 1 && args[1].Msg {
 			out.Msg, out.Batch = true, true

@@ -418,12 +418,30 @@ func (l *lowerer) globals(p *ssa.Package) {
 				out.C = l.constant(v)
 			case *ssa.Function:
 				out.C = Const{Kind: CFunc, S: ssaID(v)}
+			case *ssa.Call:
+				if c := scriptText(v); c != nil {
+					out.C = l.constant(c)
+				}
 			}
 		}
 		if out.Err || out.C.Kind == CString || out.C.Kind == CFunc || out.C.Kind == CInt {
 			l.unit.Globals = append(l.unit.Globals, out)
 		}
 	}
+}
+
+// scriptText is the text of which a package variable's script is made.
+func scriptText(call *ssa.Call) *ssa.Const {
+	fn := call.Call.StaticCallee()
+	if fn == nil || fn.Pkg == nil {
+		return nil
+	}
+	row := know.Lookup(know.Sym{Pkg: know.Normal(fn.Pkg.Pkg.Path()), Name: fn.Name()})
+	if row == nil || row.Kind != know.RedisNewLua || row.Arg >= len(call.Call.Args) {
+		return nil
+	}
+	c, _ := call.Call.Args[row.Arg].(*ssa.Const)
+	return c
 }
 
 func (l *lowerer) constant(c *ssa.Const) Const {

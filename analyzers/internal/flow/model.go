@@ -280,9 +280,9 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.BuildExpr:
 		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})
 	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,
-		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript:
+		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript, know.RedisNewLua:
 		return w.redis(ins, row, recv, args)
-	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount:
+	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount, know.MongoBulk, know.MongoModel:
 		return w.mongo(ins, row, recv, args)
 
 	case know.HTTPNew, know.HTTPHeader, know.HTTPSend, know.HTTPPost, know.RestSend, know.RestStep, know.GRPCInvoke:

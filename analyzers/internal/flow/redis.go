@@ -107,7 +107,9 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		w.effect(ins, EffRedis, "Redis "+ins.Call.Name+" "+shown(key), nil)
 		return cmd(top, nilVal, nil)
 	case know.RedisScript:
-		return w.script(ins, recv, args, cmd)
+		return w.script(ins, recv, args, row.Arg, cmd)
+	case know.RedisNewLua:
+		return []exit{{[]*Value{key}, w.st}}
 	case know.RedisDo:
 		return w.redigo(ins, args)
 	case know.RedisResult:
@@ -150,25 +152,57 @@ func zeroOf(k know.Kind) *Value {
 	return vFalse
 }
 
-// script is a Lua script: one that sets a key if it is absent is a check, any other may write anything.
-func (w *walker) script(ins *Instr, recv *Value, args []*Value, cmd func(val, errv *Value, s *site) []exit) []exit {
+// script is a Lua script: one that sets a key if it is absent is a check, and so is one that looks whether a key is
+// there and sets it. Any other may write anything.
+func (w *walker) script(ins *Instr, recv *Value, args []*Value, keys int, cmd func(val, errv *Value, s *site) []exit) []exit {
 	txt := ""
-	for _, a := range args {
-		if a.K == VStr {
+	for _, a := range append([]*Value{recv}, args...) {
+		if a != nil && a.K == VStr {
 			txt += " " + strings.ToLower(a.S)
 		}
 	}
-	if strings.Contains(txt, "setnx") || strings.Contains(txt, "'nx'") || strings.Contains(txt, "\"nx\"") {
-		s := &site{Pos: ins.Call.At, Desc: "Redis script", Store: "redis"}
-		switch w.check(s) {
-		case outDup:
-			return cmd(&Value{K: VInt, I: 0, Site: s}, nilVal, s)
-		case outFail:
-			return cmd(top, &Value{K: VErr, S: errFail, Site: s}, s)
+	ks := w.elements(at(args, keys))
+	for _, k := range ks {
+		if w.lockName(k) || w.deep(k).has(FromFresh|FromV4) && !fromEvent(w.deep(k)) {
+			return cmd(top, nilVal, nil) // a lock, or a key that is another one each time
 		}
-		return cmd(&Value{K: VInt, I: 1, Site: s}, nilVal, s)
 	}
-	return cmd(top, nilVal, nil)
+	once, asks := onceScript(txt)
+	if !once {
+		return cmd(top, nilVal, nil)
+	}
+	for _, k := range ks {
+		w.in.sink(Sink{Kind: SinkSetNX, Name: ins.Call.Name, Pos: ins.Call.At}, k, w)
+	}
+	s := &site{Pos: ins.Call.At, Desc: "Redis script", Store: "redis"}
+	o := w.check(s)
+	if o == outFail {
+		return cmd(top, &Value{K: VErr, S: errFail, Site: s}, s)
+	}
+	// Which number a script that looks first gives for a repeat, its program decides.
+	id, one := "redis:"+s.Key, o != outDup
+	if asks {
+		w.in.either[id] = true
+		one = one != w.in.world.Dupe[id]
+	}
+	return cmd(&Value{K: VInt, I: b2i(one), Site: s}, nilVal, s)
+}
+
+// onceScript reports whether a script does something the first time only, and whether it looks before it sets.
+func onceScript(txt string) (once, looks bool) {
+	if strings.Contains(txt, "setnx") || strings.Contains(txt, "'nx'") || strings.Contains(txt, "\"nx\"") {
+		return true, false
+	}
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if strings.Contains(txt, "call('"+n+"'") || strings.Contains(txt, "call(\""+n+"\"") {
+				return true
+			}
+		}
+		return false
+	}
+	counts := strings.Contains(txt, "tonumber") || strings.Contains(txt, "incr") || strings.Contains(txt, "decr") || strings.Contains(txt, "+")
+	return (has("exists", "hexists", "sismember") || has("get") && !counts) && has("set", "setex", "psetex", "sadd", "hset"), true
 }
 
 // result takes a command's outcome apart.
@@ -223,102 +257,4 @@ func (w *walker) redigo(ins *Instr, args []*Value) []exit {
 		w.effect(ins, EffRedis, "Redis "+name, nil)
 	}
 	return out(top, nilVal)
-}
-
-// mongo does what a collection's method does.
-func (w *walker) mongo(ins *Instr, row *know.Row, recv *Value, args []*Value) []exit {
-	c := ins.Call
-	coll := recv.Slot
-	if coll == "" && recv.O != nil {
-		coll = recv.O.Slot
-	}
-	name := "MongoDB " + c.Name
-	var tx *Tx
-	if a := at(args, 0); a.O != nil {
-		tx = a.O.Tx
-	}
-	filter := w.deep(at(args, row.Arg))
-	switch row.Kind {
-	case know.MongoInsert:
-		w.in.wrote["new:mongo:"+coll] = true
-		key := siteKey(c.At)
-		s := &site{Pos: c.At, Desc: name, Store: "mongo", Tx: tx, Key: key}
-		if w.in.world.Dup && w.in.wrote["taken:"+key] {
-			w.in.sites[key] = s
-			w.st.checked = s
-			return []exit{{fit(c, nilVal, &Value{K: VErr, S: errUnique, Site: s}), w.st}}
-		}
-		before := w.st.fork()
-		w.effect(ins, EffMongo, name, tx)
-		out := []exit{{fit(c, &Value{K: VNotNil}, nilVal), w.st}}
-		if w.in.world.Dup {
-			out = append(out, exit{fit(c, nilVal, &Value{K: VErr, S: errUnique, Site: s}), before})
-		}
-		return out
-	case know.MongoUpdate:
-		if w.mongoRelative(at(args, row.Arg2)) {
-			w.effect(ins, EffMongo, name, tx)
-		} else {
-			w.naturally(ins, EffMongo, name, "", tx)
-		}
-		return []exit{{fit(c, &Value{K: VNotNil}, nilVal), w.st}}
-	case know.MongoReplace, know.MongoDelete:
-		w.naturally(ins, EffMongo, name, "", tx)
-		return []exit{{fit(c, &Value{K: VNotNil}, nilVal), w.st}}
-	case know.MongoFind:
-		if filter.has(FromEventID) || fromEvent(filter) && w.in.wrote["mongo:"+coll] {
-			s := &site{Pos: c.At, Desc: name, Store: "mongo", Tx: tx, Look: true}
-			rs := rowAbsent
-			switch w.check(s) {
-			case outDup:
-				rs = rowFound
-			case outFail:
-				rs = rowFail
-			}
-			return []exit{{[]*Value{{K: VRow, Row: &rowVal{state: rs, site: s}, Site: s, O: w.in.newObject(nil)}}, w.st}}
-		}
-		return []exit{{[]*Value{{K: VRow, Row: &rowVal{state: rowUnknown}, O: w.in.newObject(nil)}}, w.st}}
-	case know.MongoCount:
-		if filter.has(FromEventID) || fromEvent(filter) && w.in.wrote["mongo:"+coll] {
-			s := &site{Pos: c.At, Desc: name, Store: "mongo", Look: true}
-			o := w.check(s)
-			errv := nilVal
-			if o == outFail {
-				errv = &Value{K: VErr, S: errFail, Site: s}
-			}
-			return []exit{{fit(c, &Value{K: VInt, I: b2i(o == outDup), Site: s}, errv), w.st}}
-		}
-	}
-	return w.quiet(ins)
-}
-
-// mongoRelative reports whether an update document computes from the present value.
-func (w *walker) mongoRelative(doc *Value) bool {
-	found := false
-	var visit func(v *Value, depth int)
-	visit = func(v *Value, depth int) {
-		if depth > 5 || found {
-			return
-		}
-		if v.K == VStr {
-			switch v.S {
-			case "$inc", "$push", "$mul", "$addToSet0", "$pop", "$currentDate0", "$bit":
-				found = true
-			}
-		}
-		if v.O != nil {
-			for _, p := range w.st.paths(v.O, "") {
-				if strings.Contains(p, "{$inc}") || strings.Contains(p, "{$push}") || strings.Contains(p, "{$mul}") {
-					found = true
-				}
-			}
-			w.cells(v.O, "", func(x *Value) {
-				if x != v {
-					visit(x, depth+1)
-				}
-			})
-		}
-	}
-	visit(doc, 0)
-	return found
 }

@@ -245,18 +245,42 @@ func (c *sqlCall) at() Pos {
 
 func showTable(t string) string { return strings.ReplaceAll(t, string(rune(sqltext.Hole)), "…") }
 
+// assumed is what is known of the statement's arguments.
+func (c *sqlCall) assumed() sqltext.Assumption {
+	return sqltext.Assumption{
+		Fresh: func(p sqltext.Param) bool {
+			v := c.bind(p)
+			if v == nil {
+				return false
+			}
+			t := c.w.deep(v)
+			return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
+		},
+		Value: c.literal,
+		Same: func(p, q sqltext.Param) bool {
+			x, y := c.bind(p), c.bind(q)
+			return x != nil && y != nil && sameBind(x, y)
+		},
+	}
+}
+
+// sameBind reports whether two arguments of one statement are the same: one variable, or one field of the event.
+func sameBind(x, y *Value) bool {
+	switch {
+	case x == y, x.sym != "" && x.sym == y.sym:
+		return true
+	case x.K != y.K || x.S != y.S || x.I != y.I || x.O != y.O || x.Path != y.Path:
+		return false
+	case x.K == VStr:
+		return x.T.Bits == y.T.Bits
+	}
+	return x.Slot != "" && x.Slot == y.Slot || x.K == VInt || x.K == VBool
+}
+
 // write is a statement that changes rows.
 func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	w, st := c.w, c.st
-	fresh := sqltext.Assumption{Fresh: func(p sqltext.Param) bool {
-		v := c.bind(p)
-		if v == nil {
-			return false
-		}
-		t := w.deep(v)
-		return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
-	}}
-	fresh.Value = c.literal
+	fresh := c.assumed()
 	if s := c.mark(tx); s != nil {
 		return c.marked(how, tx, s)
 	}

@@ -237,6 +237,9 @@ func (v *Value) scalar() uint64 {
 	if v.O != nil && v.O.Tx != nil {
 		return mix(uint64(v.O.Tx.id) + 991)
 	}
+	if isModel(v) {
+		return 5 // a list into which it was put is another than an empty one
+	}
 	return 1 + uint64(v.size)<<8
 }
 

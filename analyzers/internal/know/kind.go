@@ -82,7 +82,8 @@ const (
 	RedisWrite   // any other write: INCR, LPUSH, XADD, ZADD, …
 	RedisDo      // command by name at Arg: redigo
 	RedisResult  // Result, Val, Err of a command
-	RedisScript  // a Lua script
+	RedisScript  // runs a Lua script; Arg is the index of its keys
+	RedisNewLua  // makes a script of the text Arg
 
 	// MongoDB.
 	MongoInsert
@@ -91,6 +92,8 @@ const (
 	MongoDelete
 	MongoFind
 	MongoCount
+	MongoBulk  // Arg is the list of models
+	MongoModel // makes a model of a bulk write
 
 	// The outside world.
 	HTTPSend   // Arg is the request

@@ -112,6 +112,12 @@ var NoRows = map[Sym]bool{
 	{"go.mongodb.org/mongo-driver/mongo", "", "ErrNoDocuments"}: true,
 }
 
+// AbsentText are the error types that hold a text, and the text that says that a key was not there: their variable is a
+// constant.
+var AbsentText = map[Sym]string{
+	{redis + "/internal/proto", "", "RedisError"}: "redis: nil",
+}
+
 // UniqueViolation are the error variables by which they say that a key was taken.
 var UniqueViolation = map[Sym]bool{
 	{"gorm.io/gorm", "", "ErrDuplicatedKey"}: true,

@@ -56,7 +56,8 @@ var redisRows = []Row{
 	{redis, "*", "ZAdd", RedisSet, 1, 2},
 	{redis, "*", "ZAddNX", RedisSAdd, 1, 2},
 	{redis, "*", "Incr|IncrBy|IncrByFloat|Decr|DecrBy|HIncrBy|HIncrByFloat|LPush|RPush|LPushX|RPushX|LPop|RPop|BLPop|BRPop|RPopLPush|LMove|XAdd|XAck|ZIncrBy|Append|Publish|PFAdd|SPop|ZPopMin|ZPopMax|LRem|LTrim|GeoAdd|SetBit|XDel|XTrim", RedisWrite, 1, -1},
-	{redis, "*", "Eval|EvalSha|Run", RedisScript, -1, -1},
+	{redis, "", "NewScript", RedisNewLua, 0, -1},
+	{redis, "*", "Eval|EvalSha|EvalRO|Run|RunRO", RedisScript, 2, -1},
 	{redis, "*", "TxPipelined|Pipelined", CallFunc, 1, -1},
 	{redis, "*", "Result|Val|Err|Bool|Int|Int64|Uint64|Text|Bytes|String", RedisResult, -1, -1},
 	{redis, "*", "Ping|Close|TTL|Keys|Scan|Subscribe|PSubscribe|HGetAll|SMembers|LRange|ZRange|ZRevRange|ZScore|SCard|ZCard|LLen|HLen|HKeys|HVals|XRead|XReadGroup|XRange|Watch|Pipeline|TxPipeline|Type|ZRangeByScore|ZRevRangeWithScores|ZRangeWithScores|ZRank|ZRevRank", Silent, -1, -1},
@@ -66,7 +67,12 @@ var redisRows = []Row{
 }
 
 var mongoRows = []Row{
-	{mongo, "Collection", "InsertOne|InsertMany|BulkWrite", MongoInsert, 1, -1},
+	{mongo, "Collection", "InsertOne|InsertMany", MongoInsert, 1, -1},
+	{mongo, "Collection", "BulkWrite", MongoBulk, 1, -1},
+	{mongo, "", "NewInsertOneModel|NewUpdateOneModel|NewUpdateManyModel|NewReplaceOneModel|NewDeleteOneModel|NewDeleteManyModel", MongoModel, -1, -1},
+	{mongo, "*", "SetDocument|SetFilter|SetUpdate|SetReplacement|SetArrayFilters|SetHint|SetCollation|SetSort", BuildStep, -1, -1},
+	{mongo, "*", "SetUpsert", BuildStep, -1, -1},
+	{mongo + "/options", "*", "SetUpsert|SetReturnDocument|SetProjection", BuildStep, -1, -1},
 	{mongo, "Collection", "UpdateOne|UpdateMany|UpdateByID|FindOneAndUpdate", MongoUpdate, 1, 2},
 	{mongo, "Collection", "ReplaceOne|FindOneAndReplace", MongoReplace, 1, 2},
 	{mongo, "Collection", "DeleteOne|DeleteMany|FindOneAndDelete|Drop", MongoDelete, 1, -1},

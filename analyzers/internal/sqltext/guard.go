@@ -82,7 +82,7 @@ func (c Cond) excludes(v Expr, a Assumption) bool {
 	case Equal:
 		return a.differ(c.Value, v)
 	case NotEqual, Less, Greater:
-		return sameValue(c.Value, v) && !a.fresh(v)
+		return a.same(c.Value, v) && !a.fresh(v)
 	case In:
 		for _, e := range c.List {
 			if !a.differ(e, v) {
@@ -92,7 +92,7 @@ func (c Cond) excludes(v Expr, a Assumption) bool {
 		return len(c.List) > 0 && c.Sub == nil
 	case NotIn:
 		for _, e := range c.List {
-			if sameValue(e, v) && !a.fresh(v) {
+			if a.same(e, v) && !a.fresh(v) {
 				return true
 			}
 		}

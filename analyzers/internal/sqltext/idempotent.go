@@ -75,6 +75,14 @@ type Assumption struct {
 
 	// Value is what a placeholder's argument is, where that is known.
 	Value func(Param) (Literal, bool)
+
+	// Same tells placeholders that stand for one argument, though it is given twice. It may be nil.
+	Same func(p, q Param) bool
+}
+
+// same tells two expressions that certainly give the same value within one execution and its repetition.
+func (a Assumption) same(e, f Expr) bool {
+	return sameValue(e, f) || a.Same != nil && e.Class == ParamExpr && f.Class == ParamExpr && a.Same(e.Param, f.Param)
 }
 
 // literal is a value that is known: it stands in the statement, or it is an argument that the caller knows.
