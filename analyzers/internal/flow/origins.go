@@ -261,3 +261,18 @@ func (p *Program) slotAt(f *Func, v int32) string {
 	}
 	return slot
 }
+
+// named are the origins of an id that was derived from what has these: by name, or a digest. It is as random as what it
+// was derived from, though no random UUID.
+func (t Taint) named() Taint {
+	out := Taint{Bits: t.Bits}
+	for _, s := range t.Srcs {
+		if s.Bit == FromV4 && !s.Named {
+			n := *s
+			n.Named = true
+			s = &n
+		}
+		out.Srcs = append(out.Srcs, s)
+	}
+	return out
+}
