@@ -37,7 +37,7 @@ func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
 			continue
 		}
 		for _, src := range s.Value.Srcs {
-			if src.Bit != flow.FromV4 || seen[src.Enter] {
+			if src.Bit != flow.FromV4 || src.Named || seen[src.Enter] {
 				continue
 			}
 			seen[src.Enter] = true

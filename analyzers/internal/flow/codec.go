@@ -373,6 +373,10 @@ func (c *coder) instr(in *Instr) {
 	c.i32(&k.Fun)
 	c.ints(&k.Args)
 	list(c, &k.Res, c.typ)
+	list(c, &k.Funcs, func(p *FuncArg) {
+		c.num(&p.Index)
+		c.pos(&p.Pos)
+	})
 	list(c, &k.KeyParams, func(p *KeyParam) {
 		c.num(&p.Index)
 		c.str(&p.Name)

@@ -17,6 +17,7 @@ func (w *walker) call(ins *Instr) bool {
 	for i, a := range c.Args {
 		args[i] = w.val(a)
 	}
+	w.handOver(c, args)
 	for _, p := range c.KeyParams {
 		if p.Index < len(args) {
 			w.in.sink(Sink{Kind: SinkParam, Name: p.Name, Pos: ins.Pos}, args[p.Index], w)
@@ -405,6 +406,9 @@ func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
 	if w.in.wires != nil {
 		return w.shut(ins)
 	}
+	if out := w.makers(ins, fun, args); len(out) > 0 {
+		return out
+	}
 	var out []exit
 	bs := w.in.prog.bound(fun.Slot, "", w.in.slotHint(fun))
 	if known := w.in.prog.wiredIn(fun.Slot, w.in.slotHint(fun), bs); len(known) > 0 {
@@ -465,11 +469,14 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 		c.Kind, c.Fn, c.Pkg, c.Recv, c.Name = CallStatic, fun.S, pkg, recv, name
 		ci := *ins
 		ci.Call = &c
-		if fun.Ref.IsValid() {
+		if fun.Ref.IsValid() && !(w.in.ids && fun.Bound) {
 			return w.modelRef(&ci, row, args, fun.Ref), true
 		}
 		if fun.Bound {
 			args = append([]*Value{fun.Elems[0]}, args...)
+		}
+		if fun.Ref.IsValid() {
+			return w.modelRef(&ci, row, args, fun.Ref), true
 		}
 		return w.model(&ci, row, args), true
 	}
@@ -500,6 +507,7 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 		return w.shut(ins), true
 	}
 	out := w.enterDyn(ins, fn, args, free, via, fun.Ref)
+	w.handed(out, ins, fun)
 	for i := range out {
 		// A router wraps handlers that give fewer results.
 		if n := len(ins.Call.Res); len(out[i].vals) == 1 && n == 2 {

@@ -56,6 +56,7 @@ type interp struct {
 	onSQL func(ran)       // a statement is executed
 	money *moneyRun       // set when money calls are looked for
 	wires *wires          // set when the program is put together
+	ids   bool            // random ids are looked for: where their makers are handed over counts
 }
 
 type objKey struct {
@@ -397,7 +398,7 @@ func (w *walker) simple(ins *Instr) {
 		w.set(ins.Dst, v)
 	case OpStore:
 		w.leaveAt(ins, w.val(ins.B))
-		w.store(w.val(ins.A), ins.A, w.val(ins.B), ins)
+		w.store(w.val(ins.A), ins.A, w.handStored(ins), ins)
 	case OpFieldAddr:
 		w.set(ins.Dst, w.fieldAddr(w.val(ins.A), ins))
 	case OpField:

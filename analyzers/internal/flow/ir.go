@@ -134,6 +134,8 @@ type Call struct {
 	Res   []*Type
 	// KeyParams are the names of the callee's parameters that name an event id or dedup key, by argument index.
 	KeyParams []KeyParam
+	// Funcs are the arguments that hand over a function, by name, as a literal or from a package variable.
+	Funcs []FuncArg
 	// Guard is set when the callee's declaration carries //idemlint:guard.
 	Guard bool
 	// RPC is set when the callee has the shape of a generated gRPC client's method.
@@ -152,6 +154,12 @@ type Call struct {
 type KeyParam struct {
 	Index int
 	Name  string
+}
+
+// A FuncArg is an argument that hands over a function.
+type FuncArg struct {
+	Index int
+	Pos   Pos
 }
 
 // A Block is a basic block.

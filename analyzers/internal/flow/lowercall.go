@@ -18,8 +18,11 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 	for i := range sig.Results().Len() {
 		out.Res = append(out.Res, f.typ(sig.Results().At(i).Type()))
 	}
-	for _, a := range c.Args {
+	for i, a := range c.Args {
 		out.Args = append(out.Args, f.val(a))
+		if handsFunc(a) {
+			out.Funcs = append(out.Funcs, FuncArg{i, f.argPos(c, i)})
+		}
 	}
 	switch {
 	case c.IsInvoke():
@@ -63,6 +66,21 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		}
 	}
 	return out
+}
+
+// handsFunc reports whether a value is a function that is named where it stands: not one that was handed over before.
+func handsFunc(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Function, *ssa.MakeClosure:
+		return true
+	case *ssa.UnOp:
+		_, fn := v.Type().Underlying().(*types.Signature)
+		_, global := v.X.(*ssa.Global)
+		return fn && global
+	case *ssa.ChangeType:
+		return handsFunc(v.X)
+	}
+	return false
 }
 
 // unaryRPC reports whether a signature is that of a generated gRPC client's method: a context, a request, options of the

@@ -71,10 +71,11 @@ func (f *funcLowerer) wraps(slot string, v ssa.Value, pos Pos) {
 	}
 }
 
-// edgePos keeps a position only for leaves: there it is where a function or a concrete value is handed over.
+// edgePos keeps a position only for leaves, and for package variables: there it is where a function or a concrete value
+// is handed over.
 func edgePos(src string, pos Pos) Pos {
 	switch src[0] {
-	case 'f', 'm', 't', 'k':
+	case 'f', 'm', 't', 'k', 'G':
 		return pos
 	}
 	return Pos{}

@@ -46,13 +46,13 @@ func (p *Program) Random(pkgs map[string]bool) []Sink {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var ids []string
+	makers := p.v4Makers()
 	for id, f := range p.funcs {
-		if pkgs[f.Pkg] && !f.Test && !f.Gen {
+		if !f.Test && !f.Gen && (pkgs[f.Pkg] || p.givenMaker(f, makers)) {
 			ids = append(ids, id)
 		}
 	}
 	sort.Strings(ids)
-	makers := p.v4Makers()
 	var out []Sink
 	for _, id := range ids {
 		f := p.funcs[id]
@@ -60,7 +60,7 @@ func (p *Program) Random(pkgs map[string]bool) []Sink {
 			continue
 		}
 		in := newInterp(p, World{})
-		in.limit = 60_000
+		in.limit, in.ids = 60_000, true
 		in.try(Root{Fn: f, Kind: RootParam})
 		out = append(out, in.sinks...)
 	}
@@ -260,4 +260,19 @@ func (p *Program) slotAt(f *Func, v int32) string {
 		slot = slotN("P", f.ID, int(v))
 	}
 	return slot
+}
+
+// named are the origins of an id that was derived from what has these: by name, or a digest. It is as random as what it
+// was derived from, though no random UUID.
+func (t Taint) named() Taint {
+	out := Taint{Bits: t.Bits}
+	for _, s := range t.Srcs {
+		if s.Bit == FromV4 && !s.Named {
+			n := *s
+			n.Named = true
+			s = &n
+		}
+		out.Srcs = append(out.Srcs, s)
+	}
+	return out
 }

@@ -60,6 +60,7 @@ type Src struct {
 	Fn    string // function of Enter
 	What  string // what was read or called
 	Ref   Pos    // where the maker was handed over as a value
+	Named bool   // it went into a name or a digest: what came out is another id
 	depth int
 	call  *Call
 }
@@ -82,7 +83,7 @@ func (t Taint) join(o Taint) Taint {
 		if len(out.Srcs) >= 6 {
 			break
 		}
-		if !slices.ContainsFunc(out.Srcs, func(x *Src) bool { return x.Bit == s.Bit && x.Enter == s.Enter && x.Pos == s.Pos }) {
+		if !slices.ContainsFunc(out.Srcs, func(x *Src) bool { return x.Bit == s.Bit && x.Enter == s.Enter && x.Pos == s.Pos && x.Named == s.Named }) {
 			out.Srcs = append(slices.Clip(out.Srcs), s)
 		}
 	}

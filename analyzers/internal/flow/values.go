@@ -26,7 +26,9 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		for _, a := range args {
 			t = t.join(w.deep(a))
 		}
-		return one(fit(c, &Value{K: VNotNil, T: t, sym: w.symOfCall(c, args)}, nilVal)...)
+		return one(fit(c, &Value{K: VNotNil, T: t.named(), sym: w.symOfCall(c, args)}, nilVal)...)
+	case know.Digest:
+		return one(fit(c, &Value{K: VNotNil, T: w.deep(recv).named()}, nilVal)...)
 	case know.IDText:
 		v := recv
 		if row.Arg >= 0 {

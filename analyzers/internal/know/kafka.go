@@ -61,6 +61,7 @@ const (
 	RoleTime
 	RoleHeaderName  // of one header
 	RoleHeaderValue // of one header
+	RoleNewID       // a function that makes messages' ids
 )
 
 type field struct{ pkg, typ, name string }
@@ -84,11 +85,14 @@ var roles = map[field]Role{
 	{lambda + "/events", "KafkaRecord", "Offset"}: RoleOffset, {lambda + "/events", "KafkaRecord", "Partition"}: RolePartition,
 	{lambda + "/events", "KafkaRecord", "Topic"}: RoleTopic, {lambda + "/events", "KafkaRecord", "Key"}: RoleKey,
 	{lambda + "/events", "KafkaRecord", "Value"}: RoleValue, {lambda + "/events", "KafkaRecord", "Headers"}: RoleHeaders,
-	{lambda + "/events", "KafkaRecord", "Timestamp"}: RoleTime,
-	{watermill + "/message", "Message", "UUID"}:      RoleUUID,
-	{watermill + "/message", "Message", "Payload"}:   RoleValue,
-	{watermill + "/message", "Message", "Metadata"}:  RoleHeaders,
-	{goka, "Message", "Offset"}:                      RoleOffset, {goka, "Message", "Partition"}: RolePartition,
+	{lambda + "/events", "KafkaRecord", "Timestamp"}:                 RoleTime,
+	{watermill + "/message", "Message", "UUID"}:                      RoleUUID,
+	{watermill + "/message", "Message", "Payload"}:                   RoleValue,
+	{watermill + "/message", "Message", "Metadata"}:                  RoleHeaders,
+	{watermill + "/components/cqrs", "JSONMarshaler", "NewUUID"}:     RoleNewID,
+	{watermill + "/components/cqrs", "ProtoMarshaler", "NewUUID"}:    RoleNewID,
+	{watermill + "/components/cqrs", "ProtobufMarshaler", "NewUUID"}: RoleNewID,
+	{goka, "Message", "Offset"}:                                      RoleOffset, {goka, "Message", "Partition"}: RolePartition,
 	{goka, "Message", "Topic"}: RoleTopic, {goka, "Message", "Key"}: RoleKey, {goka, "Message", "Value"}: RoleValue,
 	{goka, "Message", "Header"}:    RoleHeaders,
 	{franz, "RecordHeader", "Key"}: RoleHeaderName, {franz, "RecordHeader", "Value"}: RoleHeaderValue,

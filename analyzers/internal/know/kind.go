@@ -113,7 +113,8 @@ const (
 	// Ids.
 	V4          // a random id
 	V7          // an id ordered by time, or otherwise fine
-	NameID      // an id derived from its arguments
+	NameID      // an id derived from its arguments: by name, or their digest
+	Digest      // the digest of what was written to the receiver
 	IDText      // the same id in another form: String, MustParse
 	FreshValue  // different on every call: time.Now, rand
 	EventIDSink // the call makes its argument Arg an event id
