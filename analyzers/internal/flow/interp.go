@@ -56,6 +56,7 @@ type interp struct {
 	onSQL func(ran)       // a statement is executed
 	money *moneyRun       // set when money calls are looked for
 	wires *wires          // set when the program is put together
+	feed  *feed           // the receive whose way is followed
 }
 
 type objKey struct {
@@ -446,7 +447,7 @@ func (w *walker) simple(ins *Instr) {
 		}
 		w.set(ins.Dst, v)
 	case OpSend:
-		w.send(w.val(ins.A), w.val(ins.B), ins)
+		w.sends(ins)
 	case OpSelect:
 		w.selects(ins)
 	case OpRange:

@@ -173,7 +173,7 @@ func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 }
 
 // interesting reports whether a value of the type can decide which code runs: functions, interfaces, and containers
-// of them; also channels of messages.
+// of them; also channels of what may be work.
 func interesting(t types.Type) bool {
 	if isReader(t) {
 		return true
@@ -184,15 +184,15 @@ func interesting(t types.Type) bool {
 	case *types.Interface:
 		return !isError(t) && typeName(t) != "context.Context"
 	case *types.Slice:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	case *types.Array:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	case *types.Map:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	case *types.Chan:
-		return elemInteresting(u.Elem()) || messageChan(t)
+		return elemInteresting(u.Elem()) || workChan(t)
 	case *types.Pointer:
-		return elemInteresting(u.Elem()) || messageChan(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	}
 	return false
 }

@@ -250,6 +250,10 @@ func (o *ordering) see(w *walker, e *Event) {
 		o.ack(w, e)
 	case EvCheck:
 		o.check(w, e)
+	case EvHand:
+		if a := auto(w.st.trace); a != nil && !o.failed() {
+			o.fault(&AckFault{Kind: AckAuto, Pos: a.Pos, Ack: "ReadMessage", Effect: e.Hit})
+		}
 	}
 }
 
@@ -329,19 +333,22 @@ func (o *ordering) ack(w *walker, e *Event) {
 		o.loses(w.st.trace, e.Depth)
 		return
 	}
-	if h := o.unwaited(w.st.trace, e.Depth); h != nil {
+	if h := o.unwaited(w.st.trace, e.Depth, e.All); h != nil {
 		o.fault(&AckFault{Kind: AckAsync, Pos: e.Pos, Ack: e.Desc, Effect: h})
 	}
 }
 
-// unwaited is an effect in a goroutine for which nobody waited.
-func (o *ordering) unwaited(trace *Event, depth int) *Hit {
+// unwaited is an effect in a goroutine for which nobody waited. An acknowledgement of all that was marked leaves to
+// goroutines that mark what is theirs.
+func (o *ordering) unwaited(trace *Event, depth int, all bool) *Hit {
 	wait := 1 << 20
 	for a := trace; a != nil; a = a.Prev {
 		switch {
 		case a.Kind == EvWait:
 			wait = min(wait, a.Depth)
 		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !o.passes(a.Hit):
+			return a.Hit
+		case a.Kind == EvHand && a.Depth >= depth && wait > a.Depth && !(all && a.Acks):
 			return a.Hit
 		}
 	}
@@ -432,7 +439,7 @@ func (o *ordering) end(st *state, vals []*Value) {
 		}
 		return
 	}
-	if h := o.unwaited(st.trace, 0); h != nil {
+	if h := o.unwaited(st.trace, 0, false); h != nil {
 		o.fault(&AckFault{Kind: AckAsync, Pos: o.at(h), Effect: h})
 	}
 }
