@@ -136,7 +136,7 @@ func shape(m *types.Func) (know.Sym, bool) {
 		case strings.HasPrefix(pkg, "github.com/redis/go-redis"):
 			pkg = "github.com/redis/go-redis"
 		}
-		for _, recv := range [...]string{"Tx", "DB", "Conn", "Client", "Reader", "Writer", "SyncProducer", "Publisher", "Producer", "Collection", "*"} {
+		for _, recv := range [...]string{"Tx", "DB", "Conn", "Client", "Reader", "Writer", "SyncProducer", "Publisher", "Producer", "Consumer", "Collection", "*"} {
 			if know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: m.Name()}) != nil {
 				return know.Sym{Pkg: pkg, Recv: recv, Name: m.Name()}, true
 			}

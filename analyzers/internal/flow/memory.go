@@ -130,6 +130,9 @@ func (w *walker) recv(ins *Instr) {
 	v := &Value{K: VTop, T: Taint{Bits: ch.T.Bits &^ FromMessage}, Slot: ch.Slot}
 	if ins.T != nil && ins.T.Msg && !ch.Prod && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, 0)) {
 		v = w.message(ins, placeRecv)
+	} else if ch.event {
+		v = w.something(ins, nil)
+		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
 	} else if w.feeds(ins, 0) {
 		v = w.work(ins, ch, placeRecv)
 		if ins.N == 1 {
@@ -143,7 +146,7 @@ func (w *walker) recv(ins *Instr) {
 			v = x
 		}
 	}
-	if !v.Msg {
+	if !v.Msg && !v.event {
 		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
 	}
 	if ins.N == 1 {
@@ -199,7 +202,7 @@ func (w *walker) selects(ins *Instr) {
 	cases := len(ins.Args) / 2
 	fed := false
 	for i := range cases {
-		fed = fed || w.feeds(ins, i)
+		fed = fed || w.feeds(ins, i) || w.val(ins.Args[2*i]).event
 	}
 	if ins.T == nil && !fed {
 		w.set(ins.Dst, w.chosen(ins, -2))
@@ -245,6 +248,9 @@ func (w *walker) chosen(ins *Instr, taken int) *Value {
 		case taken != i:
 		case ins.S[i] == selMessage && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, i)):
 			v = w.message(ins, placeRecv+i)
+		case ch.event:
+			v = w.something(ins, nil)
+			w.event(&Event{Kind: EvPoll, Pos: ins.Pos, Case: placeRecv + i})
 		case w.feeds(ins, i):
 			v = w.work(ins, ch, placeRecv+i)
 		default:
