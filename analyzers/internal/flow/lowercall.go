@@ -216,6 +216,9 @@ func messageChan(t types.Type) bool {
 }
 
 func elemInteresting(t types.Type) bool {
+	if isReader(t) {
+		return true
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Signature:
 		return true
