@@ -59,6 +59,7 @@ type watching struct {
 	watch   func(w *walker, e *Event)
 	flat    bool                // tell the watcher, and keep no trace
 	broke   *Hit                // the effect that fails was just reached
+	piped   *Hit                // the same, when it was queued on a pipeline
 	readers map[string]tristate // readers made in this run: do they belong to a group
 	bareIDs []BareID
 	named   bool // an event-id header was written
@@ -253,6 +254,7 @@ func (w *walker) broken(ins *Instr, exits []exit) []exit {
 		return exits
 	}
 	w.in.broke = nil
+	queued := onPipeline(ins.Call)
 	for i := range exits {
 		said := false
 		e := &exits[i]
@@ -290,7 +292,10 @@ func (w *walker) broken(ins *Instr, exits []exit) []exit {
 			}
 		}
 		e.vals = vals
-		if said {
+		if queued {
+			e.st.set(w.pipeFails(), &Value{K: VErr, S: errFail})
+			w.in.piped = h
+		} else if said {
 			sub.event(&Event{Kind: EvFail, Pos: h.Pos, Hit: h})
 		}
 		e.st = sub.st
