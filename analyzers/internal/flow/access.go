@@ -456,6 +456,10 @@ func (w *walker) assert(ins *Instr) {
 		c := *v
 		c.Msg, c.Batch = true, ins.T.Batch
 		out = &c
+		if !v.Msg && v.event {
+			w.isMessage(ins)
+			ok = vTrue
+		}
 	}
 	if v.K == VNil {
 		ok = vFalse

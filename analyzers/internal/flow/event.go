@@ -24,6 +24,7 @@ const (
 	EvFail   // the effect that fails in this world has failed
 	EvDead   // a message goes to a dead-letter or retry topic
 	EvUnseen // a callee that cannot be seen gets something of the message
+	EvHand   // something of the message is sent to a goroutine that does something to the world for it
 )
 
 // An Event is something that happened on a path, in order.
@@ -38,6 +39,9 @@ type Event struct {
 	Outcome outcome
 	Depth   int  // how many goroutines deep
 	Auto    bool // of a poll: it commits what it returns
+	Case    int  // of a poll: which of the channels of a select yields
+	All     bool // of an acknowledgement: of everything that was polled or marked
+	Acks    bool // of a handover: who gets the message acknowledges
 	Fr      *frame
 	hash    uint64 // of the trace that ends here
 }
@@ -55,6 +59,7 @@ type watching struct {
 	watch   func(w *walker, e *Event)
 	flat    bool                // tell the watcher, and keep no trace
 	broke   *Hit                // the effect that fails was just reached
+	piped   *Hit                // the same, when it was queued on a pipeline
 	readers map[string]tristate // readers made in this run: do they belong to a group
 	bareIDs []BareID
 	named   bool // an event-id header was written
@@ -75,7 +80,7 @@ func (w *walker) event(e *Event) {
 		return
 	}
 	for p := w.st.trace; p != nil; p = p.Prev {
-		if p.Kind == e.Kind && p.Pos == e.Pos && p.Depth == e.Depth && p.Outcome == e.Outcome && p.Fr.hash == e.Fr.hash {
+		if p.Kind == e.Kind && p.Pos == e.Pos && p.Depth == e.Depth && p.Outcome == e.Outcome && p.Case == e.Case && p.Fr.hash == e.Fr.hash {
 			if e.Kind == EvPoll || e.Kind == EvTake {
 				w.st.trace, w.st.thash = p, p.hash
 			}
@@ -89,7 +94,7 @@ func (w *walker) event(e *Event) {
 		w.in.watch(w, e)
 	}
 	e.Prev = w.st.trace
-	h := uint64(e.Kind)<<32 + uint64(e.Pos.Line)<<8 + uint64(e.Pos.Col) + hashString(e.Pos.File) + uint64(e.Depth)<<40 + uint64(e.Outcome)<<50
+	h := uint64(e.Kind)<<32 + uint64(e.Pos.Line)<<8 + uint64(e.Pos.Col) + hashString(e.Pos.File) + uint64(e.Depth)<<40 + uint64(e.Outcome)<<50 + uint64(e.Case)<<56
 	e.hash = mix(w.st.thash*31 + h)
 	w.st.trace, w.st.thash = e, e.hash
 }
@@ -106,7 +111,7 @@ func (w *walker) matters(e *Event) bool {
 		return !e.Site.Look || e.Outcome == outFail
 	case EvWait:
 		for p := w.st.trace; p != nil; p = p.Prev {
-			if p.Depth > e.Depth {
+			if p.Depth > e.Depth || p.Kind == EvHand && p.Depth == e.Depth {
 				return true
 			}
 		}
@@ -184,7 +189,7 @@ func (w *walker) acked(ins *Instr, row *know.Row, recv *Value, args []*Value) {
 	if ins.Call.Recv != "" && ins.Call.Recv != "*" {
 		desc = ins.Call.Recv + "." + desc
 	}
-	w.event(&Event{Kind: EvAck, Pos: placeOf(ins), Desc: desc})
+	w.event(&Event{Kind: EvAck, Pos: placeOf(ins), Desc: desc, All: vals == nil})
 }
 
 // named records that a function is entered whose name says that it takes care of a message that failed.
@@ -249,6 +254,7 @@ func (w *walker) broken(ins *Instr, exits []exit) []exit {
 		return exits
 	}
 	w.in.broke = nil
+	queued := onPipeline(ins.Call)
 	for i := range exits {
 		said := false
 		e := &exits[i]
@@ -286,7 +292,10 @@ func (w *walker) broken(ins *Instr, exits []exit) []exit {
 			}
 		}
 		e.vals = vals
-		if said {
+		if queued {
+			e.st.set(w.pipeFails(), &Value{K: VErr, S: errFail})
+			w.in.piped = h
+		} else if said {
 			sub.event(&Event{Kind: EvFail, Pos: h.Pos, Hit: h})
 		}
 		e.st = sub.st

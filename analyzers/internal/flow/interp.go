@@ -57,6 +57,7 @@ type interp struct {
 	money *moneyRun       // set when money calls are looked for
 	wires *wires          // set when the program is put together
 	ids   bool            // random ids are looked for: where their makers are handed over counts
+	feed  *feed           // the receive whose way is followed
 }
 
 type objKey struct {
@@ -447,7 +448,7 @@ func (w *walker) simple(ins *Instr) {
 		}
 		w.set(ins.Dst, v)
 	case OpSend:
-		w.send(w.val(ins.A), w.val(ins.B), ins)
+		w.sends(ins)
 	case OpSelect:
 		w.selects(ins)
 	case OpRange:

@@ -108,6 +108,7 @@ const (
 	selSend    = 's'
 	selMessage = 'm' // receives a message
 	selOther   = '.' // receives something else
+	selIdle    = '-' // receives the end of a context, or a tick
 )
 
 // CallKind says how a callee is found.

@@ -154,7 +154,7 @@ func shape(m *types.Func) (know.Sym, bool) {
 		case strings.HasPrefix(pkg, "github.com/redis/go-redis"):
 			pkg = "github.com/redis/go-redis"
 		}
-		for _, recv := range [...]string{"Tx", "DB", "Conn", "Client", "Reader", "Writer", "SyncProducer", "Publisher", "Producer", "Collection", "*"} {
+		for _, recv := range [...]string{"Tx", "DB", "Conn", "Client", "Reader", "Writer", "SyncProducer", "Publisher", "Producer", "Consumer", "Collection", "*"} {
 			if know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: m.Name()}) != nil {
 				return know.Sym{Pkg: pkg, Recv: recv, Name: m.Name()}, true
 			}
@@ -191,7 +191,7 @@ func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 }
 
 // interesting reports whether a value of the type can decide which code runs: functions, interfaces, and containers
-// of them; also channels of messages.
+// of them; also channels of what may be work.
 func interesting(t types.Type) bool {
 	if isReader(t) {
 		return true
@@ -202,15 +202,15 @@ func interesting(t types.Type) bool {
 	case *types.Interface:
 		return !isError(t) && typeName(t) != "context.Context"
 	case *types.Slice:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	case *types.Array:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	case *types.Map:
-		return elemInteresting(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	case *types.Chan:
-		return elemInteresting(u.Elem()) || messageChan(t)
+		return elemInteresting(u.Elem()) || workChan(t)
 	case *types.Pointer:
-		return elemInteresting(u.Elem()) || messageChan(u.Elem())
+		return elemInteresting(u.Elem()) || workChan(u.Elem())
 	}
 	return false
 }
@@ -234,6 +234,9 @@ func messageChan(t types.Type) bool {
 }
 
 func elemInteresting(t types.Type) bool {
+	if isReader(t) {
+		return true
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Signature:
 		return true

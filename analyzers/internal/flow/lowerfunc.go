@@ -229,6 +229,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 		f.emit(b, Instr{Op: OpSend, Dst: -1, A: f.val(in.Chan), B: f.val(in.X), T: f.typ(in.Chan.Type()), Pos: pos})
 		f.flowInto(in.Chan, in.X, pos)
 		f.sendEdge(in.Chan, in.X)
+		f.workEdge(sendSlot(f.out.ID, pos), in.Chan)
 	case *ssa.Select:
 		f.selectInstr(b, in, pos)
 	case *ssa.Range:
@@ -289,12 +290,17 @@ func (f *funcLowerer) selectInstr(b *Block, in *ssa.Select, pos Pos) {
 			send, kind = f.val(s.Send), selSend
 			f.flowInto(s.Chan, s.Send, f.pos(s.Pos))
 			f.sendEdge(s.Chan, s.Send)
+			f.workEdge(recvSlot(f.out.ID, f.num[in], i), s.Chan)
+		} else if idle(s.Chan) {
+			kind = selIdle
 		}
 		out.Args = append(out.Args, f.val(s.Chan), send)
 		// The type of the first channel that yields messages stands for the select.
+		if s.Send == nil {
+			f.recvEdge(in, i, s.Chan)
+		}
 		if t := f.typ(s.Chan.Type()); s.Send == nil && t.Msg {
 			kind = selMessage
-			f.recvEdge(in, i, s.Chan)
 			if out.T == nil {
 				out.T, out.Pos = t, f.pos(s.Pos)
 			}

@@ -260,7 +260,7 @@ func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
 	}
 	n := strconv.Itoa(i)
 	if fn := com.StaticCallee(); fn != nil {
-		if isReader(c.Type()) && fn.Name() == "NewReader" {
+		if makesReader(c, fn) {
 			return []string{"k|" + f.out.ID + "|" + siteKey(f.callPos(c, f.pos(c.Pos())))}
 		}
 		return []string{"R|" + f.funcRef(fn) + "|" + n}

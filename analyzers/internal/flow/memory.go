@@ -129,13 +129,24 @@ func (w *walker) recv(ins *Instr) {
 	ch := w.val(ins.A)
 	v := &Value{K: VTop, T: Taint{Bits: ch.T.Bits &^ FromMessage}, Slot: ch.Slot}
 	if ins.T != nil && ins.T.Msg && !ch.Prod && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, 0)) {
-		v = w.message(ins, 8)
+		v = w.message(ins, placeRecv)
+	} else if ch.event {
+		v = w.something(ins, nil)
+		w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
+	} else if w.feeds(ins, 0) {
+		v = w.work(ins, ch, placeRecv)
+		if ins.N == 1 {
+			w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, top}})
+		} else {
+			w.set(ins.Dst, v)
+		}
+		return
 	} else if ch.O != nil {
 		if x := w.st.get(cell{ch.O.id, join(w.pathAt(ch), "[*]")}); x != nil {
 			v = x
 		}
 	}
-	if !v.Msg {
+	if !v.Msg && !v.event {
 		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
 	}
 	if ins.N == 1 {
@@ -162,7 +173,12 @@ func (w *walker) sentBefore(ch *Value) *Value {
 // chanSent is the place in a channel that says whether a value waits in it.
 const chanSent = "{sent}"
 
-func (w *walker) send(ch, v *Value, ins *Instr) {
+// placeRecv is the place of what a receive yields among the objects of its instruction; the cases of a select follow.
+const placeRecv = 8
+
+// send puts a value into a channel; slot stands for the channel.
+func (w *walker) send(ch, v *Value, ins *Instr, slot string) {
+	w.hands(ins, v, slot)
 	if ch.O != nil && ch.O.Local && !v.Msg {
 		w.st.set(cell{ch.O.id, join(w.pathAt(ch), chanSent)}, vTrue)
 	}
@@ -183,11 +199,15 @@ func (w *walker) send(ch, v *Value, ins *Instr) {
 
 // selects chooses among channels. Where one of them yields messages, each case is a path of its own.
 func (w *walker) selects(ins *Instr) {
-	if ins.T == nil {
+	cases := len(ins.Args) / 2
+	fed := false
+	for i := range cases {
+		fed = fed || w.feeds(ins, i) || w.val(ins.Args[2*i]).event
+	}
+	if ins.T == nil && !fed {
 		w.set(ins.Dst, w.chosen(ins, -2))
 		return
 	}
-	cases := len(ins.Args) / 2
 	first := 0
 	if ins.N == 0 {
 		first = -1 // the default case
@@ -218,7 +238,8 @@ func (w *walker) chosen(ins *Instr, taken int) *Value {
 		ch := w.val(ins.Args[2*i])
 		if ins.S[i] == selSend {
 			if taken == i || taken == -2 {
-				w.send(ch, w.val(ins.Args[2*i+1]), ins)
+				w.send(ch, w.val(ins.Args[2*i+1]), ins, recvSlot(w.fn.ID, ins.Dst, i))
+				w.runChosen(ins, w.val(ins.Args[2*i+1]))
 			}
 			continue
 		}
@@ -226,16 +247,29 @@ func (w *walker) chosen(ins *Instr, taken int) *Value {
 		switch {
 		case taken != i:
 		case ins.S[i] == selMessage && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, i)):
-			v = w.message(ins, 8+i)
+			v = w.message(ins, placeRecv+i)
+		case ch.event:
+			v = w.something(ins, nil)
+			w.event(&Event{Kind: EvPoll, Pos: ins.Pos, Case: placeRecv + i})
+		case w.feeds(ins, i):
+			v = w.work(ins, ch, placeRecv+i)
 		default:
 			other = true
 		}
 		vals = append(vals, v)
 	}
+	if ins.N == 1 && (taken == -2 && waits(ins) || taken >= 0 && ins.S[taken] == selOther && !w.feeds(ins, taken)) {
+		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
+	}
 	if other && w.polls(ins) && !w.holdsMessage(ins) {
 		w.st.msg = false // the last message is done with, and a timer or a signal is none
 	}
 	return &Value{K: VTuple, Elems: vals}
+}
+
+// waits reports whether a select waits for what others have done, and for nothing else.
+func waits(sel *Instr) bool {
+	return strings.IndexByte(sel.S, selOther) >= 0 && strings.IndexByte(sel.S, selSend) < 0
 }
 
 // message is the message that a channel yields.
@@ -249,7 +283,7 @@ func (w *walker) message(ins *Instr, place int) *Value {
 	if !w.fr.msgPos.IsValid() {
 		w.fr.msgPos = ins.Pos
 	}
-	w.event(&Event{Kind: EvPoll, Pos: ins.Pos})
+	w.event(&Event{Kind: EvPoll, Pos: ins.Pos, Case: place})
 	return w.taken(ins.Pos, v)
 }
 

@@ -61,7 +61,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.NewReader:
 		return w.newReader(ins, at(args, row.Arg))
 	case know.AutoRead, know.Consumed:
-		return w.yields(ins, recv)
+		return w.yields(ins, recv, row.Kind == know.Consumed)
 	case know.Each:
 		return w.each(ins, at(args, row.Arg))
 	case know.Register, know.Middleware:
@@ -228,8 +228,8 @@ func fitErr(c *Call, vals []*Value, errv *Value) []*Value {
 	return out
 }
 
-// yields is a call that takes messages out of a client.
-func (w *walker) yields(ins *Instr, recv *Value) []exit {
+// yields is a call that takes messages out of a client, or what may be messages.
+func (w *walker) yields(ins *Instr, recv *Value, maybe bool) []exit {
 	c := ins.Call
 	w.event(&Event{Kind: EvPoll, Pos: ins.Pos, Auto: w.in.traces && c.Name == "ReadMessage" && w.autoCommits(recv)})
 	vals := make([]*Value, len(c.Res))
@@ -239,6 +239,8 @@ func (w *walker) yields(ins *Instr, recv *Value) []exit {
 			vals[i] = w.fresh(r, Taint{Bits: FromMessage}, "")
 			vals[i].O = w.in.object(w.fr, ins, 4+i, r)
 			vals[i].O.Taint = Taint{Bits: FromMessage}
+		} else if i == 0 && maybe {
+			vals[i] = w.something(ins, r)
 		}
 	}
 	return []exit{{vals, w.st}}

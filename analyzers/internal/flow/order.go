@@ -172,6 +172,7 @@ func (p *Program) order(r Root) *Order {
 			wrote[s] = true
 		}
 	}
+	plain := first
 	if len(wrote) > 0 {
 		// Looks for what this very handler writes are known only now.
 		again := newOrdering(p, r)
@@ -184,7 +185,8 @@ func (p *Program) order(r Root) *Order {
 		again.run(World{}, wrote)
 		first = again
 	}
-	p.failing(first, wrote, out)
+	p.failing(first, first.effects, wrote)
+	first.behindRows(plain)
 	p.outside(first, wrote, out)
 	for _, f := range first.faults {
 		out.Acks = append(out.Acks, f)
@@ -208,13 +210,42 @@ func (o *ordering) onlyCaches() bool {
 	return set
 }
 
-// failing runs the root with each effect failing, and looks for messages that are acknowledged all the same.
-func (p *Program) failing(first *ordering, wrote map[string]bool, out *Order) {
+// behindRows adds what the plain run shows of effects that are reached only when a row is found, in a table that the
+// handler writes to: such a row is what the handler works on, and no mark of its own. What is done about duplicates
+// loses nothing when it fails.
+func (o *ordering) behindRows(plain *ordering) {
+	if plain == o {
+		return
+	}
+	for _, e := range o.marks {
+		if e.Site.Look && o.p.dedupTable(e.Site.Table) {
+			return
+		}
+	}
+	var behind []*Hit
+	for _, h := range plain.effects {
+		if !o.reached[h.Pos] {
+			behind = append(behind, h)
+		}
+	}
+	if len(behind) == 0 {
+		return
+	}
+	o.p.failing(plain, behind, nil)
+	for pos, f := range plain.faults {
+		if o.faults[pos] == nil && !o.reached[f.Effect.Pos] {
+			o.faults[pos] = f
+		}
+	}
+}
+
+// failing runs the root with each of the effects failing, and looks for messages that are acknowledged all the same.
+func (p *Program) failing(first *ordering, effects []*Hit, wrote map[string]bool) {
 	if !first.acks && !first.returnAcks() {
 		return
 	}
 	n := 0
-	for _, h := range first.effects {
+	for _, h := range effects {
 		if first.passes(h) || h.async && n > orderRuns/2 {
 			continue
 		}
@@ -250,6 +281,10 @@ func (o *ordering) see(w *walker, e *Event) {
 		o.ack(w, e)
 	case EvCheck:
 		o.check(w, e)
+	case EvHand:
+		if a := auto(w.st.trace); a != nil && !o.failed() {
+			o.fault(&AckFault{Kind: AckAuto, Pos: a.Pos, Ack: "ReadMessage", Effect: e.Hit})
+		}
 	}
 }
 
@@ -329,19 +364,22 @@ func (o *ordering) ack(w *walker, e *Event) {
 		o.loses(w.st.trace, e.Depth)
 		return
 	}
-	if h := o.unwaited(w.st.trace, e.Depth); h != nil {
+	if h := o.unwaited(w.st.trace, e.Depth, e.All); h != nil {
 		o.fault(&AckFault{Kind: AckAsync, Pos: e.Pos, Ack: e.Desc, Effect: h})
 	}
 }
 
-// unwaited is an effect in a goroutine for which nobody waited.
-func (o *ordering) unwaited(trace *Event, depth int) *Hit {
+// unwaited is an effect in a goroutine for which nobody waited. An acknowledgement of all that was marked leaves to
+// goroutines that mark what is theirs.
+func (o *ordering) unwaited(trace *Event, depth int, all bool) *Hit {
 	wait := 1 << 20
 	for a := trace; a != nil; a = a.Prev {
 		switch {
 		case a.Kind == EvWait:
 			wait = min(wait, a.Depth)
 		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !o.passes(a.Hit):
+			return a.Hit
+		case a.Kind == EvHand && a.Depth >= depth && wait > a.Depth && !(all && a.Acks):
 			return a.Hit
 		}
 	}
@@ -432,7 +470,7 @@ func (o *ordering) end(st *state, vals []*Value) {
 		}
 		return
 	}
-	if h := o.unwaited(st.trace, 0); h != nil {
+	if h := o.unwaited(st.trace, 0, false); h != nil {
 		o.fault(&AckFault{Kind: AckAsync, Pos: o.at(h), Effect: h})
 	}
 }

@@ -41,6 +41,8 @@ type Program struct {
 	mu      sync.Mutex      // held while something runs: rules ask at the same time
 	refs    map[string][]string
 	wires   *wires
+	feeds   map[string][]feed    // [Program.receives]
+	hands   map[string]*handover // [Program.handsTo]
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.

@@ -33,7 +33,7 @@ func (f *funcLowerer) sendEdge(ch, v ssa.Value) {
 
 // recvEdge records which channels a receive is from.
 func (f *funcLowerer) recvEdge(in ssa.Value, i int, ch ssa.Value) {
-	if !messageChan(ch.Type()) {
+	if !workChan(ch.Type()) {
 		return
 	}
 	dst := recvSlot(f.out.ID, f.num[in], i)
@@ -42,7 +42,7 @@ func (f *funcLowerer) recvEdge(in ssa.Value, i int, ch ssa.Value) {
 	}
 }
 
-// recvSlot stands for the channel of a receive, the i-th of a select.
+// recvSlot stands for the channel of a receive, the i-th of a select; also for the channel of a select's i-th send.
 func recvSlot(fn string, dst int32, i int) string {
 	return "Q|" + fn + "|" + strconv.Itoa(int(dst)) + "|" + strconv.Itoa(i)
 }

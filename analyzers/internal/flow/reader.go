@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"strings"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/idemlint/idemlint/analyzers/internal/know"
 )
 
@@ -21,6 +23,11 @@ const (
 func isReader(t types.Type) bool {
 	i := strings.LastIndexByte(typeName(t), '.')
 	return i > 0 && typeName(t)[i:] == ".Reader" && know.Normal(typeName(t)[:i]) == "github.com/segmentio/kafka-go"
+}
+
+// makesReader reports whether a call is of the client's own function that makes a reader.
+func makesReader(c *ssa.Call, fn *ssa.Function) bool {
+	return isReader(c.Type()) && fn.Name() == "NewReader" && fn.Pkg != nil && know.Library(know.Normal(fn.Pkg.Pkg.Path()))
 }
 
 const groupField = "{group}"

@@ -149,6 +149,7 @@ type Value struct {
 	wired bool     // of a function: kept from putting the program together, see wiring.go
 	alts  []*Value // what was read from a map made in sight under a key that is not known
 	gen   int      // of a message: its number, see order.go
+	event bool     // something that a client yields: it may be a message, or a channel of such
 	bad   bool     // the outcome of an effect that failed in this world
 	sym   string   // what it is made of: values with the same sym are the same, see symOf
 	base  string   // the slot of what a text begins with, when that is not known

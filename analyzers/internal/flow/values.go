@@ -153,6 +153,8 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 	case know.Wait:
 		w.event(&Event{Kind: EvWait, Pos: placeOf(ins)})
 		return w.groupError(recv, w.quiet(ins), c)
+	case know.RedisPipe:
+		return w.pipeline(ins, row, full, args)
 	case know.GoFunc, know.CallFunc:
 		return w.runs(ins, row, args)
 	case know.Silent:

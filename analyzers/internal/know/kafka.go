@@ -147,6 +147,7 @@ var kafkaRows = []Row{
 	{confluent, "Consumer", "CommitMessage", Ack, 0, -1},
 	{confluent, "Consumer", "StoreMessage", Ack, 0, -1},
 	{confluent, "Consumer", "Commit|CommitOffsets|StoreOffsets", Ack, -1, -1},
+	{confluent, "Consumer", "Poll|Events", Consumed, -1, -1},
 	{confluent, "Producer", "Produce", Produce, 0, -1},
 	{confluent, "Producer", "ProduceBatch", Produce, 1, -1},
 	{confluent, "Producer", "Events", Delivered, -1, -1},

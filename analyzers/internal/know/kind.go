@@ -84,6 +84,7 @@ const (
 	RedisResult  // Result, Val, Err of a command
 	RedisScript  // runs a Lua script; Arg is the index of its keys
 	RedisNewLua  // makes a script of the text Arg
+	RedisPipe    // executes the commands of a pipeline: those that the function Arg queues, or all that were queued
 
 	// MongoDB.
 	MongoInsert
