@@ -85,6 +85,9 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 		if v := w.in.globalValue(o.Name); v != nil {
 			return v
 		}
+		if pkg, _ := splitType(o.Name); ins.T != nil && ins.T.Kind == KError && !w.in.prog.inSight[pkg] {
+			return errVal(o.Name, Taint{}) // io.EOF: what another package exports as an error is one
+		}
 	}
 	if ins.T != nil && ins.T.Kind == KStruct && !o.Local {
 		v := &Value{K: VRef, O: o, Path: addr.Path, T: w.fieldTaint(o, addr, ins)}

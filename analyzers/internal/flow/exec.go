@@ -266,7 +266,11 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	}
 	if recv.Dyn != "" {
 		if m := w.in.prog.method(recv.Dyn, c.Fn); m != nil {
-			if out, ok := w.callMethod(ins, recv, m, args, nil); ok {
+			var via *Edge
+			if recv.wired {
+				via = w.in.prog.edge(recv)
+			}
+			if out, ok := w.callMethod(ins, recv, m, args, via); ok {
 				return out
 			}
 		}
@@ -278,7 +282,23 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 		return w.shut(ins)
 	}
 	var out []exit
-	for _, b := range w.in.prog.bound(recv.Slot, c.Iface, w.in.slotHint(recv)) {
+	bs := w.in.prog.bound(recv.Slot, c.Iface, w.in.slotHint(recv))
+	if known := w.in.prog.wiredIn(recv.Slot, w.in.slotHint(recv), c.Fn, bs); len(known) > 0 {
+		for _, v := range known {
+			sub := *w
+			sub.st = w.st.fork()
+			sub.recall(v)
+			if m := w.in.prog.method(v.Dyn, c.Fn); m != nil {
+				if res, ok := sub.callMethod(ins, v, m, args, w.in.prog.edge(v)); ok {
+					out = append(out, res...)
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	for _, b := range bs {
 		e := b
 		if m := w.in.prog.method(e.Type, c.Fn); m != nil {
 			st := w.st.fork()
@@ -325,7 +345,7 @@ func (w *walker) callMethod(ins *Instr, recv *Value, m *Method, args []*Value, v
 		return w.namedGuard(ins, m.Fn, know.EitherTrue, args), true
 	}
 	fn := w.in.prog.fn(m.Fn)
-	if fn == nil || w.fr.calls(m.Fn) || w.fr.depth >= maxDepth {
+	if fn == nil || w.fr.calls(m.Fn) && !w.fr.nested(recv, m.Fn) || w.fr.depth >= maxDepth {
 		return nil, false
 	}
 	r := *recv
@@ -411,7 +431,7 @@ func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
 	}
 	var out []exit
 	bs := w.in.prog.bound(fun.Slot, "", w.in.slotHint(fun))
-	if known := w.in.prog.wiredIn(fun.Slot, w.in.slotHint(fun), bs); len(known) > 0 {
+	if known := w.in.prog.wiredIn(fun.Slot, w.in.slotHint(fun), "", bs); len(known) > 0 {
 		for _, v := range known {
 			sub := *w
 			sub.st = w.st.fork()
@@ -484,7 +504,7 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 	if fun.wired && via == nil {
 		via = w.in.prog.edge(fun)
 	}
-	if fn == nil || w.fr.calls(fun.S) || w.fr.depth >= maxDepth {
+	if fn == nil || w.fr.calls(fun.S) && !w.fr.nested(fun, fun.S) || w.fr.depth >= maxDepth {
 		if fn == nil {
 			return nil, false
 		}

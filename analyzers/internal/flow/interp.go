@@ -102,6 +102,18 @@ func (fr *frame) calls(id string) bool {
 	return false
 }
 
+// nested reports whether a value may be called within a call of the same function: a decorator in another, of which it is
+// known what each was made of.
+func (fr *frame) nested(v *Value, id string) bool {
+	n := 0
+	for f := fr; f != nil; f = f.up {
+		if f.fn.ID == id {
+			n++
+		}
+	}
+	return v.wired && n < wireDepth
+}
+
 // exit is one way out of a call.
 type exit struct {
 	vals []*Value

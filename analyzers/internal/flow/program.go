@@ -16,33 +16,34 @@ type Program struct {
 	Tables  []string        // further dedup tables, from the configuration
 	Entered map[string]bool // functions that a judged root hands its message to
 
-	funcs   map[string]*Func
-	methods map[string]map[string]*Method
-	edges   map[string][]*Edge
-	globals map[string]*Global
-	sent    map[string]map[string]bool // what is sent on the channels of messages that a slot may hold
-	queues  map[string]bool            // [Program.ownQueue]
-	units   []*Unit
-	own     map[*Edge]bool
-	ownPkgs map[string]bool
-	sql     map[string][]sqltext.Statement
-	bcache  map[string][]binding
-	callers map[string]bool
-	lits    map[string][]string
-	tnames  map[string]string
-	uses    map[string][]reach
-	impls   map[string][]binding
-	mws     map[string][]binding
-	inSight map[string]bool     // packages of which functions are known
-	yields  map[string]bool     // functions that poll and hand back what a message carries
-	groups  map[string]tristate // readers by where they are made: do they belong to a group
-	orders  map[string]*Order
-	bare    map[string]bool // struct types without an event's id
-	mu      sync.Mutex      // held while something runs: rules ask at the same time
-	refs    map[string][]string
-	wires   *wires
-	feeds   map[string][]feed    // [Program.receives]
-	hands   map[string]*handover // [Program.handsTo]
+	funcs      map[string]*Func
+	methods    map[string]map[string]*Method
+	edges      map[string][]*Edge
+	globals    map[string]*Global
+	sent       map[string]map[string]bool // what is sent on the channels of messages that a slot may hold
+	queues     map[string]bool            // [Program.ownQueue]
+	units      []*Unit
+	own        map[*Edge]bool
+	ownPkgs    map[string]bool
+	sql        map[string][]sqltext.Statement
+	bcache     map[string][]binding
+	callers    map[string]bool
+	lits       map[string][]string
+	tnames     map[string]string
+	uses       map[string][]reach
+	impls      map[string][]binding
+	mws        map[string][]binding
+	inSight    map[string]bool     // packages of which functions are known
+	yields     map[string]bool     // functions that poll and hand back what a message carries
+	groups     map[string]tristate // readers by where they are made: do they belong to a group
+	orders     map[string]*Order
+	bare       map[string]bool // struct types without an event's id
+	mu         sync.Mutex      // held while something runs: rules ask at the same time
+	refs       map[string][]string
+	wires      *wires
+	fieldSlots map[string][]string  // slots of fields by type, see wiring.go
+	feeds      map[string][]feed    // [Program.receives]
+	hands      map[string]*handover // [Program.handsTo]
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.

@@ -227,7 +227,7 @@ func (w *walker) emptied(v, c *Value) {
 
 // appended is a slice that keeps its elements: of functions and of options, which run later.
 func (w *walker) appended(args []*Value) *Value {
-	if w.in.money == nil || len(args) < 2 {
+	if w.in.money == nil && w.in.wires == nil || len(args) < 2 {
 		return nil
 	}
 	all := append(append([]*Value(nil), w.elements(args[0])...), w.elements(args[1])...)

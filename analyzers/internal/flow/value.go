@@ -278,7 +278,7 @@ func (v *Value) isNil() (val, known bool) {
 	case VErr, VFunc, VNotNil, VRow, VTuple, VInt, VBool, VStr:
 		return false, true
 	case VRef:
-		if v.O != nil && (v.O.Local || v.O.Tx != nil) {
+		if v.O != nil && (v.O.Local || v.O.Tx != nil || v.O.id >= wireFirst) {
 			return false, true
 		}
 	}

@@ -30,9 +30,16 @@ const (
 	wireSmall = 4       // a function of so few blocks is run wherever it is called
 )
 
-// decorated reports whether one of the functions was made of another one: only then is it worth knowing of which.
-func (p *Program) decorated(bs []binding) bool {
+// decorated reports whether one of the functions, or types with the method, was made of another one: only then is it
+// worth knowing of which.
+func (p *Program) decorated(method string, bs []binding) bool {
 	for _, b := range bs {
+		if b.Type != "" && method != "" {
+			if p.wraps(b.Type, method) {
+				return true
+			}
+			continue
+		}
 		f := p.fn(b.Func)
 		if f == nil {
 			continue
@@ -48,10 +55,38 @@ func (p *Program) decorated(bs []binding) bool {
 	return false
 }
 
-// wiredIn is what is known to be in a slot, and whether anything is. bs are the functions that meet there: those that
+// wraps reports whether a type with a method is a function, or has a field that holds something with the same method.
+func (p *Program) wraps(typ, method string) bool {
+	m := p.method(typ, method)
+	if m == nil {
+		return false
+	}
+	if f := p.fn(m.Fn); f != nil && f.Method && len(f.Params) > 0 && f.Params[0].T != nil && f.Params[0].T.Kind == KFunc {
+		return true
+	}
+	if p.fieldSlots == nil {
+		p.fieldSlots = make(map[string][]string)
+		for slot := range p.edges {
+			if rest, ok := strings.CutPrefix(slot, "F|"); ok {
+				t, _, _ := strings.Cut(rest, "|")
+				p.fieldSlots[t] = append(p.fieldSlots[t], slot)
+			}
+		}
+	}
+	for _, slot := range p.fieldSlots[typ] {
+		for _, inner := range p.sources(slot) {
+			if inner.Type != "" && p.method(inner.Type, method) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wiredIn is what is known to be in a slot. bs are the functions, or types with the method, that meet there: those that
 // no value is made of were put there out of sight, and are values of their own.
-func (p *Program) wiredIn(slot, hint string, bs []binding) []*Value {
-	if !p.decorated(bs) {
+func (p *Program) wiredIn(slot, hint, method string, bs []binding) []*Value {
+	if !p.decorated(method, bs) {
 		return nil
 	}
 	p.wire()
@@ -64,8 +99,13 @@ func (p *Program) wiredIn(slot, hint string, bs []binding) []*Value {
 		for work := []string{s}; len(work) > 0 && len(seen) < 400; {
 			at := work[0]
 			work = work[1:]
-			if vs := p.wires.at[at]; len(vs) > 0 {
-				out = append(out, vs...)
+			found := false
+			for _, v := range p.wires.at[at] {
+				if method == "" && v.K == VFunc || method != "" && v.Dyn != "" && p.method(v.Dyn, method) != nil {
+					out, found = append(out, v), true
+				}
+			}
+			if found {
 				continue
 			}
 			var from []string
@@ -86,30 +126,45 @@ func (p *Program) wiredIn(slot, hint string, bs []binding) []*Value {
 	}
 	made := make(map[string]bool)
 	for _, v := range out {
-		p.wires.parts(v, made)
+		p.wires.parts(v, made, 0)
 	}
 	for _, b := range bs {
-		if b.Func != "" && !made[b.Func] {
+		switch {
+		case method == "" && b.Func != "" && !made[b.Func]:
 			out = append(out, b.value())
+		case method != "" && b.Type != "" && !made["t|"+b.Type]:
+			v := &Value{K: VTop, Dyn: b.Type, wired: true}
+			if b.Edge != nil {
+				v.Ref = b.Edge.Pos
+			}
+			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// parts are the functions that a value is made of.
-func (s *wires) parts(v *Value, have map[string]bool) {
-	if v.K != VFunc || have[v.S] {
+// parts are the functions and types that a value is made of.
+func (s *wires) parts(v *Value, have map[string]bool, depth int) {
+	if depth > 2*wireDepth {
 		return
 	}
-	have[v.S] = true
-	for _, e := range v.Elems {
+	if v.K == VFunc {
+		have[v.S] = true
+	}
+	if v.Dyn != "" {
+		have["t|"+v.Dyn] = true
+	}
+	for _, e := range append(v.Elems, v) {
 		for _, x := range s.within(e) {
-			s.parts(x, have)
+			if x != v {
+				s.parts(x, have, depth+1)
+			}
 		}
 	}
 }
 
-// within are the functions that a closure has captured in one of its variables.
+// within are the functions and implementations that a closure has captured in one of its variables, or that a struct
+// has in its fields.
 func (s *wires) within(e *Value) []*Value {
 	switch {
 	case e.K == VFunc:
@@ -117,7 +172,7 @@ func (s *wires) within(e *Value) []*Value {
 	case e.K == VRef && e.O != nil && e.O.id >= wireFirst:
 		var out []*Value
 		for _, p := range s.mem.paths(e.O, "") {
-			if x := s.mem.get(cell{e.O.id, p}); x.K == VFunc {
+			if x := s.mem.get(cell{e.O.id, p}); composed(x) {
 				out = append(out, x)
 			}
 		}
@@ -126,13 +181,19 @@ func (s *wires) within(e *Value) []*Value {
 	return nil
 }
 
-// edge is where a function was handed over, in the packages under analysis where it was in several.
+// composed reports whether a value is a function, or of a known type behind an interface.
+func composed(v *Value) bool { return v.K == VFunc && v.Iface == "" || v.Dyn != "" && v.K != VNil }
+
+// edge is where a function or implementation was handed over, in the packages under analysis where it was in several.
 func (p *Program) edge(v *Value) *Edge {
 	if p.wires == nil {
 		return nil
 	}
 	leaf := "f|" + v.S
-	if v.Bound {
+	switch {
+	case v.Dyn != "":
+		leaf = "t|" + v.Dyn
+	case v.Bound:
 		leaf = "m|" + v.S
 	}
 	var out *Edge
@@ -158,7 +219,7 @@ func (p *Program) wire() {
 	sort.Strings(dsts)
 	for _, d := range dsts {
 		for _, e := range p.edges[d] {
-			if e.Src[0] == 'f' || e.Src[0] == 'm' {
+			if e.Src[0] == 'f' || e.Src[0] == 'm' || e.Src[0] == 't' && d[0] != 'N' {
 				s.back[e.Src] = append(s.back[e.Src], e)
 			}
 		}
@@ -178,7 +239,11 @@ func (p *Program) wire() {
 		for i := range args {
 			args[i] = in.paramValue(f, i, Taint{})
 		}
-		in.run(f, args, newState(), &frame{fn: f, hash: mix(hashString("wire") ^ hashString(f.ID))})
+		fr := &frame{fn: f, hash: mix(hashString("wire") ^ hashString(f.ID))}
+		for _, e := range in.run(f, args, newState(), fr) {
+			w := &walker{in: in, fr: fr, fn: f, st: e.st}
+			w.settle()
+		}
 		if total += in.steps; total >= wireTotal {
 			break
 		}
@@ -236,12 +301,32 @@ func (p *Program) wirable(f *Func) bool { return !msgParam(f) && !p.hasSource(f)
 
 func (p *Program) composer(f *Func, after map[string][]string) bool {
 	for _, r := range f.Results {
-		if r != nil && r.Kind == KFunc && len(f.Params) > 0 {
+		if r != nil && len(f.Params) > 0 && (r.Kind == KFunc || r.Kind == KInterface && r.Name != "error") && p.takesPart(f, after) {
+			return true
+		}
+	}
+	return p.keepsPart(f, after)
+}
+
+// takesPart reports whether a function takes something that its result may be made of, or gives back a function.
+func (p *Program) takesPart(f *Func, after map[string][]string) bool {
+	for _, r := range f.Results {
+		if r != nil && r.Kind == KFunc {
 			return true
 		}
 	}
 	for i, q := range f.Params {
-		if q.T == nil || q.T.Kind != KFunc {
+		if q.T != nil && (q.T.Kind == KFunc || q.T.Kind == KInterface) && len(after[slotN("P", f.ID, i)]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsPart reports whether a function keeps a function or an implementation that it is given.
+func (p *Program) keepsPart(f *Func, after map[string][]string) bool {
+	for i, q := range f.Params {
+		if q.T == nil || q.T.Kind != KFunc && q.T.Kind != KInterface {
 			continue
 		}
 		for _, dst := range after[slotN("P", f.ID, i)] {
@@ -249,7 +334,7 @@ func (p *Program) composer(f *Func, after map[string][]string) bool {
 			case 'F', 'G', 'L', 'V', 'R':
 				return true
 			case 'P':
-				if j := strings.LastIndexByte(dst, '|'); p.funcs[dst[2:j]] != nil {
+				if j := strings.LastIndexByte(dst, '|'); q.T.Kind == KFunc && p.funcs[dst[2:j]] != nil {
 					return true
 				}
 			}
@@ -263,13 +348,37 @@ func (w *walker) wireable(fn *Func) bool {
 	return (w.in.wires.rel[fn.ID] || len(fn.Blocks) <= wireSmall) && w.in.prog.wirable(fn)
 }
 
-// shut is a call that is not looked into.
+// shut is a call that is not looked into. It may use what was stored before.
 func (w *walker) shut(ins *Instr) []exit {
+	w.settle()
 	vals := make([]*Value, len(ins.Call.Res))
 	for i, r := range ins.Call.Res {
 		vals[i] = w.fresh(r, Taint{}, slotN("R", ins.Call.Fn, i))
 	}
 	return []exit{{vals, w.st}}
+}
+
+// left is a value that was stored in a field. Of those stored in the same field one after another, the last one counts:
+// an option may wrap what the constructor has put there.
+type left struct {
+	obj        int
+	path, slot string
+	v          *Value
+	up         *left
+}
+
+// settle records what the fields hold by now.
+func (w *walker) settle() {
+	if w.in.wires == nil {
+		return
+	}
+	seen := make(map[cell]bool)
+	for l := w.st.left; l != nil; l = l.up {
+		if c := (cell{l.obj, l.path}); !seen[c] {
+			seen[c] = true
+			w.leave(l.slot, l.v)
+		}
+	}
 }
 
 // leave records that a value is left in a slot.
@@ -280,7 +389,7 @@ func (w *walker) leave(slot string, v *Value) {
 	for _, a := range v.alts {
 		w.leave(slot, a)
 	}
-	if v.K != VFunc || v.Iface != "" {
+	if !composed(v) {
 		return
 	}
 	s := w.in.wires
@@ -304,7 +413,7 @@ func (w *walker) leaveArgs(fn string, args []*Value) {
 
 // leaveAt records what a store or an update of a container leaves behind.
 func (w *walker) leaveAt(ins *Instr, v *Value) {
-	if w.in.wires == nil || v.K != VFunc && len(v.alts) == 0 {
+	if w.in.wires == nil || !composed(v) && len(v.alts) == 0 {
 		return
 	}
 	if ins.Op == OpMapUpdate {
@@ -312,6 +421,10 @@ func (w *walker) leaveAt(ins *Instr, v *Value) {
 		return
 	}
 	if s := storeSlot(w.fn, ins.A); s != "" {
+		if a := w.val(ins.A); a.K == VRef && a.O != nil && a.O.Local {
+			w.st.left = &left{a.O.id, a.Path, s, v, w.st.left}
+			return
+		}
 		w.leave(s, v)
 	} else if d := w.fn.def(ins.A); d != nil && d.Op == OpIndexAddr {
 		w.leave(w.in.prog.containerAt(w.fn, d.A), v)
@@ -335,92 +448,122 @@ func (p *Program) containerAt(f *Func, v int32) string {
 	return ""
 }
 
-// describe tells function values apart by what they are made of.
+// describe tells values apart by what they are made of.
 func (w *walker) describe(v *Value, depth int) string {
-	if v.K != VFunc || depth > wireDepth {
+	if !composed(v) || depth > wireDepth {
 		return "?"
 	}
-	out := v.S
+	out := v.Dyn + ":"
+	if v.K == VFunc {
+		out += v.S
+	}
 	if v.Bound {
 		return out
 	}
-	for i, e := range v.Elems {
-		out += " " + itoa(i) + "("
-		if e.K == VRef && e.O != nil && e.O.Local {
-			for _, p := range w.st.paths(e.O, e.Path) {
-				if x := w.st.get(cell{e.O.id, p}); x.K == VFunc {
-					out += p + ":" + w.describe(x, depth+1)
-				}
+	inner := func(e *Value) {
+		for _, p := range w.st.paths(e.O, e.Path) {
+			if x := w.st.get(cell{e.O.id, p}); composed(x) {
+				out += "(" + p + w.describe(x, depth+1) + ")"
 			}
-		} else if e.K == VFunc {
+		}
+	}
+	if v.K == VRef && v.O != nil && v.O.Local {
+		inner(v)
+	}
+	for i, e := range v.Elems {
+		out += " " + itoa(i)
+		if e.K == VRef && e.O != nil && e.O.Local {
+			inner(e)
+		} else if composed(e) {
 			out += w.describe(e, depth+1)
 		}
-		out += ")"
 	}
 	return out
 }
 
-// keep copies a function value out of the run: of what it has captured, functions are kept, and of all else that it
-// is not known.
+// keep copies a value out of the run: of what it is made of, functions and implementations are kept, and of all else
+// that it is not known.
 func (w *walker) keep(v *Value, depth int) *Value {
-	s := w.in.wires
-	c := &Value{K: VFunc, S: v.S, Bound: v.Bound, Ref: v.Ref, wired: true}
+	c := &Value{K: v.K, Dyn: v.Dyn, Ref: v.Ref, wired: true}
 	if e := w.in.prog.edge(v); e != nil {
 		c.Ref = e.Pos
 	}
+	if v.K != VFunc {
+		c.K, c.Slot = VTop, v.Slot
+		if v.K == VRef && v.O != nil && v.O.Local && depth < wireDepth {
+			if o := w.keepIn(v, depth); o != nil {
+				c.K, c.O = VRef, o
+			}
+		}
+		return c
+	}
+	c.S, c.Bound = v.S, v.Bound
 	if v.Bound {
 		c.Elems = []*Value{{K: VTop}}
 		return c
 	}
 	for i, e := range v.Elems {
-		unknown := &Value{K: VTop, Slot: slotN("V", v.S, i)}
-		if depth >= wireDepth {
-			c.Elems = append(c.Elems, unknown)
-			continue
-		}
+		kept := &Value{K: VTop, Slot: slotN("V", v.S, i)}
 		switch {
-		case e.K == VFunc:
-			c.Elems = append(c.Elems, w.keep(e, depth+1))
+		case depth >= wireDepth:
+		case composed(e):
+			kept = w.keep(e, depth+1)
 		case e.K == VRef && e.O != nil && e.O.Local:
-			o := w.in.newObject(nil)
-			o.Local, o.Name, o.Slot = true, e.O.Name, unknown.Slot
-			n := 0
-			for _, p := range w.st.paths(e.O, e.Path) {
-				if x := w.st.get(cell{e.O.id, p}); x.K == VFunc {
-					s.mem.set(cell{o.id, strings.TrimPrefix(strings.TrimPrefix(p, e.Path), ".")}, w.keep(x, depth+1))
-					n++
-				} else if p == e.Path {
-					n = -1 << 20
-				}
+			if o := w.keepIn(e, depth); o != nil {
+				o.Slot = kept.Slot
+				kept = &Value{K: VRef, O: o}
 			}
-			if n > 0 {
-				c.Elems = append(c.Elems, &Value{K: VRef, O: o})
-			} else {
-				c.Elems = append(c.Elems, unknown)
-			}
-		default:
-			c.Elems = append(c.Elems, unknown)
 		}
+		c.Elems = append(c.Elems, kept)
 	}
 	return c
 }
 
-// recall makes known to the present path what a kept value has captured.
-func (w *walker) recall(v *Value) {
-	for _, e := range v.Elems {
-		switch {
-		case e.K == VFunc:
-			w.recall(e)
-		case e.K == VRef && e.O != nil && e.O.id >= wireFirst:
-			mem := w.in.prog.wires.mem
-			for _, p := range mem.paths(e.O, "") {
-				c := cell{e.O.id, p}
-				if w.st.get(c) == nil {
-					x := mem.get(c)
-					w.st.setQuiet(c, x)
-					w.recall(x)
-				}
+// keepIn copies the functions and implementations in a variable or struct, nil when there are none. What else is in it is
+// found by the slots of its fields.
+func (w *walker) keepIn(v *Value, depth int) *Object {
+	var o *Object
+	for _, p := range w.st.paths(v.O, v.Path) {
+		x := w.st.get(cell{v.O.id, p})
+		if !composed(x) {
+			if p == v.Path {
+				return nil // a variable of another sort
 			}
+			continue
+		}
+		if o == nil {
+			o = w.in.newObject(nil)
+			o.Name = v.O.Name
+		}
+		kept := w.keep(x, depth+1)
+		w.in.wires.mem.set(cell{o.id, strings.TrimPrefix(strings.TrimPrefix(p, v.Path), ".")}, kept)
+	}
+	return o
+}
+
+// recall makes known to the present path what a kept value is made of.
+func (w *walker) recall(v *Value) {
+	w.recallIn(v)
+	for _, e := range v.Elems {
+		if e.wired {
+			w.recall(e)
+		} else {
+			w.recallIn(e)
+		}
+	}
+}
+
+func (w *walker) recallIn(v *Value) {
+	if v.K != VRef || v.O == nil || v.O.id < wireFirst {
+		return
+	}
+	mem := w.in.prog.wires.mem
+	for _, p := range mem.paths(v.O, "") {
+		c := cell{v.O.id, p}
+		if w.st.get(c) == nil {
+			x := mem.get(c)
+			w.st.setQuiet(c, x)
+			w.recall(x)
 		}
 	}
 }
