@@ -1,6 +1,9 @@
 package flow
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // An EffectKind says what part of the outside world an effect changes.
 type EffectKind uint8
@@ -143,7 +146,7 @@ func (w *walker) check(s *site) outcome {
 	switch {
 	case w.in.world.Fail == s.Key:
 		out = outFail
-	case w.in.world.Blind && s.Look:
+	case w.in.world.Blind && s.Look && w.marksTable(s):
 	case s.Store == "memory":
 		if w.in.world.Dup && w.in.world.Memory {
 			out = outDup
@@ -156,6 +159,11 @@ func (w *walker) check(s *site) outcome {
 	}
 	w.event(&Event{Kind: EvCheck, Site: s, Pos: s.Pos, Tx: s.Tx, Outcome: out})
 	return out
+}
+
+// marksTable reports whether a look is at what the handler itself leaves behind: a row that it only reads is there.
+func (w *walker) marksTable(s *site) bool {
+	return s.Store != "sql" || w.in.prog.dedupTable(s.Table) || w.in.wrote["sql:"+strings.ToLower(s.Table)]
 }
 
 // A SinkKind says what takes a value for an id.

@@ -180,7 +180,7 @@ func (f *funcLowerer) findSlots(v ssa.Value) []string {
 				return append(slices.Clone(s), "t|"+typeName(v.X.Type()))
 			}
 		}
-		if n := typeName(v.X.Type()); n != "" {
+		if n := typeName(v.X.Type()); n != "" && !standardStream(v.X) {
 			return []string{"t|" + n}
 		}
 		return nil
@@ -262,6 +262,9 @@ func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
 	if fn := com.StaticCallee(); fn != nil {
 		if makesReader(c, fn) {
 			return []string{"k|" + f.out.ID + "|" + siteKey(f.callPos(c, f.pos(c.Pos())))}
+		}
+		if over := writerOver(fn, com.Args); over != nil {
+			return f.slots(over)
 		}
 		return []string{"R|" + f.funcRef(fn) + "|" + n}
 	}

@@ -294,11 +294,8 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.Mail:
 		w.effect(ins, EffMail, "mail by "+c.Recv+dot(c.Recv)+c.Name, nil)
 		return w.quiet(ins)
-	case know.FileWrite:
-		if !logName(w.fn.Name) {
-			w.effect(ins, EffFile, "write to a file by "+c.Recv+dot(c.Recv)+c.Name, nil)
-		}
-		return w.quiet(ins)
+	case know.FileWrite, know.FileOpen, know.WriterOver:
+		return w.files(ins, row, full, recv, args)
 	case know.ESWrite, know.KeyStore:
 		w.naturally(ins, EffOther, "write by "+c.Recv+dot(c.Recv)+c.Name, "", nil)
 		return w.quiet(ins)

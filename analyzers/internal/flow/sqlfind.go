@@ -99,7 +99,7 @@ func (v *SQLView) insertFault(u *use, part *sqltext.Statement) (SQLFinding, bool
 		f.Fault = NoClause
 		for _, s := range sites {
 			fate := v.fates[s]
-			if fate == nil || !fate.handled {
+			if !fate.duplicate() {
 				continue
 			}
 			if fate.committed && !statementRollback(part) {

@@ -70,6 +70,34 @@ func (c *sqlCall) freshID(part *sqltext.Statement) bool {
 	return false
 }
 
+// neverTaken reports whether a plain INSERT meets no row that is there already: whatever could tell rows apart gets a
+// value that is made on this very delivery.
+func (c *sqlCall) neverTaken(part *sqltext.Statement) bool {
+	if part.Kind != sqltext.Insert || len(part.Rows) != 1 || len(part.Columns) != len(part.Rows[0]) {
+		return false
+	}
+	made := false
+	for i, col := range part.Columns {
+		if !mayBeUnique(col) {
+			continue
+		}
+		e := part.Rows[0][i]
+		fresh := e.Random()
+		for _, p := range e.Params {
+			v := c.bind(p)
+			if v == nil || !c.madeNow(v) {
+				return false
+			}
+			fresh = true
+		}
+		if !fresh {
+			return false
+		}
+		made = true
+	}
+	return made
+}
+
 func outboxTable(t string) bool { return strings.Contains(strings.ToLower(t), "outbox") }
 
 func notExists(q *sqltext.Statement) bool {

@@ -320,10 +320,12 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		// Housekeeping of the dedup table is no effect on the world.
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
 	}
-	w.in.wrote["new:sql:"+strings.ToLower(table)] = w.in.wrote["new:sql:"+strings.ToLower(table)] || st.Kind == sqltext.Insert
+	if st.Kind == sqltext.Insert {
+		w.in.wrote["new:sql:"+strings.ToLower(table)] = true
+	}
 	c.effect(desc, table, tx, idem)
 	out := w.rowsOut(c.ins, how, rowFound, 1, nil, nil)
-	if st.Kind == sqltext.Insert && st.Conflict.Action == sqltext.NoAction && w.in.world.Dup && st.Source == nil {
+	if st.Kind == sqltext.Insert && st.Conflict.Action == sqltext.NoAction && w.in.world.Dup && st.Source == nil && !c.neverTaken(st) {
 		// The key may be taken: then the statement fails. Whether it can is seen by whether anyone looks.
 		s := &site{Pos: c.at(), Desc: desc, Store: "sql", Table: table, Tx: tx}
 		s.Key = siteKey(s.Pos)
@@ -366,7 +368,7 @@ func (c *sqlCall) effect(desc, table string, tx *Tx, idem bool) {
 		return
 	}
 	// An effect whose violation decides is recorded where it can succeed.
-	if c.w.in.wrote["taken:"+siteKey(c.at())] && c.w.in.world.Dup {
+	if c.w.in.wrote["taken:"+siteKey(c.at())] && c.w.in.world.Dup && !c.neverTaken(c.st) {
 		return
 	}
 	c.w.effect(c.ins, EffDB, desc, tx)

@@ -152,7 +152,13 @@ func (w *walker) ormDeleted(ins *Instr, ch *chain, table string, args []*Value) 
 type fate struct {
 	handled   bool // its unique violation is looked at
 	committed bool // after that, the transaction in which it happened is committed all the same
+	passed    bool // after that, a handler is done with the message
+	failed    bool // after that, a handler fails
 }
+
+// duplicate reports whether the violation is taken for a duplicate: somewhere it is looked at, and no handler is known
+// that always fails for it.
+func (f *fate) duplicate() bool { return f != nil && f.handled && (f.passed || !f.failed) }
 
 // watch runs a root and collects the statements it executes.
 func (p *Program) watch(r Root, w World, wrote map[string]bool, limit int) (*interp, []ran) {
@@ -175,7 +181,8 @@ func (p *Program) watch(r Root, w World, wrote map[string]bool, limit int) (*int
 }
 
 // taken runs a root in the world where every key is taken, and tells what becomes of the INSERTs that fail.
-func (p *Program) taken(r Root, wrote map[string]bool, limit int, fates map[string]*fate) {
+// handler says that the root is known to be one, and none of the functions below it.
+func (p *Program) taken(r Root, handler bool, wrote map[string]bool, limit int, fates map[string]*fate) {
 	in := newInterp(p, World{Dup: true})
 	in.limit, in.traces = limit, true
 	for k := range wrote {
@@ -188,11 +195,30 @@ func (p *Program) taken(r Root, wrote map[string]bool, limit int, fates map[stri
 		}
 	}
 	committed := make(map[string]bool)
+	passed, failed := make(map[string]bool), make(map[string]bool)
+	each := func(trace *Event, set map[string]bool) {
+		for e := trace; e != nil; e = e.Prev {
+			if e.Kind == EvCheck && e.Outcome == outDup && !e.Site.Look {
+				set[e.Site.Key] = true
+			}
+		}
+	}
+	in.watch = func(w *walker, e *Event) {
+		if e.Kind == EvAck || e.Kind == EvPoll || e.Kind == EvTake {
+			each(w.st.trace, passed)
+		}
+	}
 	in.onEnd = func(st *state, vals []*Value) {
 		done := make(map[*Tx]bool)
-		ok := false
+		ok, failing := false, false
 		if n := len(vals); n > 0 && vals[n-1] != nil {
-			ok, _ = vals[n-1].isNil()
+			isNil, known := vals[n-1].isNil()
+			ok, failing = isNil, known && !isNil && returnsError(r.Fn)
+		}
+		if failing {
+			each(st.trace, failed)
+		} else {
+			each(st.trace, passed)
 		}
 		for e := st.trace; e != nil; e = e.Prev {
 			switch e.Kind {
@@ -217,7 +243,15 @@ func (p *Program) taken(r Root, wrote map[string]bool, limit int, fates map[stri
 		}
 		f.handled = true
 		f.committed = f.committed || committed[key]
+		if handler {
+			f.passed, f.failed = f.passed || passed[key], f.failed || failed[key]
+		}
 	}
+}
+
+func returnsError(f *Func) bool {
+	n := len(f.Results)
+	return n > 0 && f.Results[n-1] != nil && f.Results[n-1].Kind == KError
 }
 
 // asks notes that a check's outcome is looked at: its number of rows, or an error that says that there was none.

@@ -431,7 +431,7 @@ func (v *SQLView) outcomes(vs []*Verdict) {
 			continue
 		}
 		done[x.Root.Fn.ID] = true
-		v.prog.taken(x.Root, x.wrote, maxSteps, v.fates)
+		v.prog.taken(x.Root, true, x.wrote, maxSteps, v.fates)
 		if len(looks) > 0 {
 			v.race(x, looks, marks)
 		}
@@ -444,7 +444,7 @@ func (v *SQLView) outcomes(vs []*Verdict) {
 			for _, g := range v.prog.above(f, 3) {
 				if !done[g.ID] {
 					done[g.ID] = true
-					v.prog.taken(Root{Fn: g, Kind: RootParam}, nil, 60_000, v.fates)
+					v.prog.taken(Root{Fn: g, Kind: RootParam}, false, nil, 60_000, v.fates)
 				}
 			}
 		}

@@ -155,6 +155,7 @@ type Value struct {
 	base  string   // the slot of what a text begins with, when that is not known
 	from  *Value   // what it was encoded from, or the map whose key it is
 	box   TypeKind // one more than the kind of an unnamed type inside an interface
+	file  fileKind // of a file, and of a writer over one
 }
 
 // rowVal is what a query gave.

@@ -106,8 +106,10 @@ const (
 	RestStep   // returns the request it was called on
 	GRPCInvoke // grpc.ClientConn.Invoke
 	Mail
-	FileWrite
-	ESWrite // search index write: Arg is the document
+	FileWrite  // Arg is what is written to, -2 the receiver: a path, a file, or a writer that may be over a file
+	FileOpen   // Arg is the path, Arg2 the flags
+	WriterOver // a writer over the writer Arg
+	ESWrite    // search index write: Arg is the document
 	OtherWrite
 	KeyStore // a key-value or object store write by key: lands on the same state
 

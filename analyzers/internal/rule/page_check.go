@@ -30,7 +30,8 @@ func dedupcheckPage() *Page {
 		},
 		Silent: []string{
 			"Effects that land on the same state when repeated: an upsert by key that sets absolute values, a DELETE by key, an UPDATE " +
-				"guarded by the state it leaves, Redis SET and DEL, MongoDB `$set` by id. `-dedupcheck.strict` counts them.",
+				"guarded by the state it leaves, Redis SET and DEL, MongoDB `$set` by id, " +
+				"a whole file written anew under a name that the event gives. `-dedupcheck.strict` counts them.",
 			"Logs, metrics, traces and reads.",
 			"The message itself sent on to a retry or dead-letter topic.",
 			"What is produced in a Kafka transaction that commits the consumed offsets, too.",
