@@ -41,6 +41,8 @@ type Program struct {
 	mu      sync.Mutex      // held while something runs: rules ask at the same time
 	refs    map[string][]string
 	wires   *wires
+	relays  relays
+	leads   map[string]map[string]bool // packages to those that they call
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
