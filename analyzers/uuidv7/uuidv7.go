@@ -28,13 +28,18 @@ func run(pass *analysis.Pass) (any, error) {
 
 // Find words the random UUIDs that become the id of an event, one finding a call.
 func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
-	outbox := p.OutboxSent()
 	var out []rule.Finding
 	seen := make(map[flow.Pos]bool)
 	for _, s := range sinks {
-		what := sink(s, outbox)
+		what := sink(s)
+		related := []rule.Related{{Posn: s.Pos.String(), Message: "here it becomes " + what}}
 		if what == "" {
-			continue
+			sent, ok := p.Relayed(s)
+			if !ok {
+				continue
+			}
+			what = "the id of the row that is sent as the event's id"
+			related = []rule.Related{{Posn: s.Pos.String(), Message: "here it becomes the id of the row"}, {Posn: sent.String(), Message: "here it is sent as the event's id"}}
 		}
 		for _, src := range s.Value.Srcs {
 			if src.Bit != flow.FromV4 || src.Named || seen[src.Enter] {
@@ -45,7 +50,7 @@ func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
 				Rule: rule.R1, Analyzer: name, Posn: src.Enter.String(), End: src.End.String(),
 				Message: rule.R1 + ": " + src.What + " makes a random (v4) UUID, and it becomes " + what +
 					"; make event ids with UUID v7, which sort by time",
-				Related: []rule.Related{{Posn: s.Pos.String(), Message: "here it becomes " + what}},
+				Related: related,
 			}
 			if fix, ok := src.FixV7(); ok {
 				f.Fixes = append(f.Fixes, fix)
@@ -57,14 +62,11 @@ func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
 }
 
 // sink names the event id that takes the value, "" when it is none.
-func sink(s flow.Sink, outbox bool) string {
+func sink(s flow.Sink) string {
 	switch s.Kind {
 	case flow.SinkField:
 		if s.Flags&flow.FieldEventID != 0 {
 			return "the event id in the field " + s.Name
-		}
-		if outbox && s.Flags&flow.FieldOutboxID != 0 {
-			return "the id of the outbox row that is sent as the event's id"
 		}
 	case flow.SinkVar:
 		if flow.EventIDName(s.Name) {

@@ -106,7 +106,7 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	if v := w.anyOf(addr); v != nil {
 		return v
 	}
-	v := w.initial(o, addr, ins)
+	v := w.rowID(addr, w.initial(o, addr, ins))
 	w.symbol(v, o, addr)
 	if o.Tx != nil && v.K == VTop {
 		w.in.objOf(v, nil).Tx = o.Tx
@@ -302,11 +302,18 @@ func splitType(name string) (pkg, typ string) {
 }
 
 func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
-	if addr.fa != nil && addr.fa.N != 0 {
-		w.in.sink(Sink{Kind: SinkField, Name: addr.fa.S, Owner: addr.fa.S2, Flags: addr.fa.N, Pos: ins.Pos}, v, w)
+	if fa := addr.fa; fa != nil && (fa.N != 0 || w.in.ids && isIDName(fa.S)) {
+		flags := fa.N
+		if flags == 0 {
+			flags = FieldRowID
+		}
+		w.in.sink(Sink{Kind: SinkField, Name: fa.S, Owner: fa.S2, Flags: flags, Pos: ins.Pos}, v, w)
+		if flags&FieldEventID != 0 {
+			v = w.asEventID(v)
+		}
 	}
-	if addr.fa != nil && headerRole(addr.fa.S2, addr.fa.S) == know.RoleHeaderName {
-		w.headerWritten(v, w.nameAt(ins, ins.B))
+	if addr.fa != nil {
+		v = w.headerField(addr, v, ins)
 	}
 	if addr.K != VRef || addr.O == nil {
 		return

@@ -275,6 +275,9 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 		return nil
 	}
 	w.unseenEvent(ins, typ, name, args)
+	if publishes(typ, name) {
+		w.relayed(placeOf(ins), args)
+	}
 	var t Taint
 	for _, a := range args {
 		t = t.join(w.deep(a))

@@ -183,6 +183,7 @@ const (
 	SinkSetID                         // CloudEvents
 	SinkMessageID                     // watermill's NewMessage
 	SinkGuard                         // a guard known by its name
+	SinkColumn                        // a column of an INSERT; Name and Owner, its table
 )
 
 // A Sink is a value that ends in a place for ids.

@@ -28,6 +28,7 @@ func (w *walker) call(ins *Instr) bool {
 	}
 	before := w.st.msg
 	exits := w.spent(ins, w.broken(ins, w.dispatch(ins, fun, args)), args)
+	exits = w.mayFail(c, exits)
 	if len(exits) == 0 {
 		return false
 	}

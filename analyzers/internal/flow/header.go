@@ -163,6 +163,31 @@ func (w *walker) headerWritten(name *Value, at Pos) {
 	w.st.heads = append(w.st.heads[:len(w.st.heads):len(w.st.heads)], headerNote{name.S, at})
 }
 
+// headerField is what a store into a field of a header writes. Where the header carries an event's id, the value of the
+// pair is one, whichever of the two is written first.
+func (w *walker) headerField(addr, v *Value, ins *Instr) *Value {
+	role := headerRole(addr.fa.S2, addr.fa.S)
+	if role == know.NoRole || addr.O == nil {
+		return v
+	}
+	base := strings.TrimSuffix(strings.TrimSuffix(addr.Path, addr.fa.S), ".")
+	if role == know.RoleHeaderName {
+		w.headerWritten(v, w.nameAt(ins, ins.B))
+		c := cell{addr.O.id, join(base, "Value")}
+		if x := w.st.get(c); x != nil && v.K == VStr && know.EventID(v.S) {
+			w.in.sink(Sink{Kind: SinkHeader, Name: v.S, Pos: ins.Pos, Known: v.S}, x, w)
+			w.st.set(c, w.asEventID(x))
+		}
+		return v
+	}
+	name := w.st.get(cell{addr.O.id, join(base, "Key")})
+	if name == nil || name.K != VStr || !know.EventID(name.S) {
+		return v
+	}
+	w.in.sink(Sink{Kind: SinkHeader, Name: name.S, Pos: ins.Pos, Known: name.S}, v, w)
+	return w.asEventID(v)
+}
+
 // sent looks at a message that is produced: does its payload have the id that its headers have?
 func (w *walker) sent(args []*Value, arg int) {
 	notes := w.st.heads
@@ -200,6 +225,7 @@ func (w *walker) encode(ins *Instr, full []*Value, v *Value) []exit {
 			out[i].vals[0] = &c
 		}
 	}
+	w.wholeRow(typ, out)
 	return out
 }
 

@@ -1,5 +1,7 @@
 package flow
 
+import "github.com/idemlint/idemlint/analyzers/internal/sqltext"
+
 // The bounds of one run. A function that needs more is given up, and the run says so.
 const (
 	maxSteps  = 400_000 // instructions
@@ -56,6 +58,7 @@ type interp struct {
 	onSQL func(ran)       // a statement is executed
 	money *moneyRun       // set when money calls are looked for
 	wires *wires          // set when the program is put together
+	rows  *relayRun       // set when relays of stored rows are looked for
 	ids   bool            // random ids are looked for: where their makers are handed over counts
 	feed  *feed           // the receive whose way is followed
 }
@@ -231,6 +234,7 @@ type walker struct {
 	// handle is what the library call under way is a method of.
 	handle *Value
 	hcall  *Call
+	query  *sqltext.Statement // that was last run
 }
 
 func (w *walker) walk() {

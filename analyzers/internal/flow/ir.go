@@ -87,6 +87,7 @@ const (
 	FieldEventID  = 1 << iota // named as an event's id, or the id of a type named as an event
 	FieldDedupKey             // named as a dedup or idempotency key
 	FieldOutboxID             // the id of an outbox row
+	FieldRowID                // the id of anything else; only of a sink
 )
 
 // An Instr is one instruction. Operands are value numbers; a negative one is a constant, Consts[^operand].

@@ -209,3 +209,32 @@ func (p *Program) givenMaker(f *Func, makers map[string]bool) bool {
 	}
 	return false
 }
+
+// mayFail adds the outcome in which a library's call fails, where random ids are looked for: what is said of a failure
+// has an id, too. That making a sorted id fails is not asked: a random one may stand in for it.
+func (w *walker) mayFail(c *Call, exits []exit) []exit {
+	if !w.in.ids || len(exits) == 0 || len(c.Res) == 0 {
+		return exits
+	}
+	last := len(c.Res) - 1
+	if r := c.Res[last]; r == nil || r.Kind != KError || c.Kind == CallStatic && w.in.prog.fn(c.Fn) != nil {
+		return exits
+	}
+	row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+	if row == nil {
+		return exits
+	}
+	switch row.Kind {
+	case know.V4, know.V7, know.NameID, know.Digest, know.IDText, know.FreshValue:
+		return exits
+	}
+	for _, e := range exits {
+		if last >= len(e.vals) || e.vals[last] == nil || e.vals[last].K != VNil {
+			return exits
+		}
+	}
+	e := exits[0]
+	vals := append([]*Value(nil), e.vals...)
+	vals[last] = errVal(errAny, Taint{})
+	return append(exits, exit{vals, e.st.fork()})
+}

@@ -3,6 +3,8 @@ package flow
 import (
 	"strconv"
 	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/know"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -103,6 +105,9 @@ func (w *walker) mapUpdate(ins *Instr) {
 	w.leaveAt(ins, v)
 	if k.K == VStr {
 		w.nameSink(k.S, v, ins)
+		if know.EventID(k.S) {
+			v = w.asEventID(v)
+		}
 		if metadata(m) {
 			w.headerWritten(k, w.nameAt(ins, ins.B))
 		}
@@ -179,6 +184,9 @@ const placeRecv = 8
 // send puts a value into a channel; slot stands for the channel.
 func (w *walker) send(ch, v *Value, ins *Instr, slot string) {
 	w.hands(ins, v, slot)
+	if strings.HasSuffix(ch.Slot, "|Input") || ins.T != nil && strings.HasSuffix(ins.T.Name, "ProducerMessage") {
+		w.relayed(ins.Pos, []*Value{v})
+	}
 	if ch.O != nil && ch.O.Local && !v.Msg {
 		w.st.set(cell{ch.O.id, join(w.pathAt(ch), chanSent)}, vTrue)
 	}

@@ -78,38 +78,6 @@ func (in *interp) try(r Root) {
 	in.execute(r)
 }
 
-// OutboxSent reports whether a publisher in sight sends the id of an outbox row as the event's id: it reads the row's
-// id and names an event-id header, or makes it a message's id.
-func (p *Program) OutboxSent() bool {
-	for _, f := range p.funcs {
-		if f.Test {
-			continue
-		}
-		reads, names := false, false
-		for _, c := range f.Consts {
-			names = names || c.Kind == CString && know.EventID(c.S)
-		}
-		for bi := range f.Blocks {
-			for ii := range f.Blocks[bi].Instrs {
-				in := &f.Blocks[bi].Instrs[ii]
-				switch {
-				case in.Op == OpField && in.N&FieldOutboxID != 0:
-					reads = true
-				case in.Op == OpFieldAddr && in.N&FieldOutboxID != 0 && !f.storesTo(in.Dst):
-					reads = true
-				case in.Call != nil:
-					row := know.Lookup(know.Sym{Pkg: in.Call.Pkg, Recv: in.Call.Recv, Name: in.Call.Name})
-					names = names || row != nil && row.Kind == know.NewMessage
-				}
-			}
-		}
-		if reads && names {
-			return true
-		}
-	}
-	return false
-}
-
 // storesTo reports whether a function writes through an address.
 func (f *Func) storesTo(addr int32) bool {
 	for bi := range f.Blocks {

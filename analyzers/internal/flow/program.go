@@ -44,6 +44,8 @@ type Program struct {
 	fieldSlots map[string][]string  // slots of fields by type, see wiring.go
 	feeds      map[string][]feed    // [Program.receives]
 	hands      map[string]*handover // [Program.handsTo]
+	relays     relays
+	leads      map[string]map[string]bool // packages to those that they call
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.

@@ -8,6 +8,7 @@ import (
 
 // produce sends messages. Sending what was consumed to a dead-letter or retry topic is no effect.
 func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
+	w.relayed(placeOf(ins), append(w.variadic(args, row.Arg), args...))
 	if w.in.kind == RootParam && w.sendsWhole(args, row.Arg) {
 		// A function that is given messages and sends them is a producer: they were not consumed.
 		w.in.producer = true

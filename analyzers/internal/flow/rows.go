@@ -15,7 +15,7 @@ func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, 
 	for _, b := range binds {
 		t.Bits |= w.deep(b).Bits & (FromPayload | FromMessage | FromUnseen)
 	}
-	row := &Value{K: VRow, Row: &rowVal{state: rs, value: val, site: s, taint: t}, Site: s, O: w.in.newObject(nil)}
+	row := &Value{K: VRow, Row: &rowVal{state: rs, value: val, site: s, taint: t, query: w.query}, Site: s, O: w.in.newObject(nil)}
 	errv := w.rowErr(rs, s, how)
 	switch how {
 	case know.SQLExec, know.SQLNamed, know.StmtExec, know.GormExec, know.BuildRun:
@@ -111,7 +111,7 @@ func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 			if d.K != VRef || d.O == nil {
 				continue
 			}
-			v := taintVal(Taint{Bits: r.taint.Bits | FromRow})
+			v := taintVal(Taint{Bits: r.taint.Bits | FromRow}.join(w.columns(r.query, i)))
 			if r.value != nil && i == 0 {
 				v = r.value
 			}
@@ -186,7 +186,7 @@ func (w *walker) collect(ins *Instr, row *know.Row, args []*Value) []exit {
 	if rows.K != VRow {
 		return w.library(ins, args)
 	}
-	t := Taint{Bits: rows.Row.taint.Bits | FromRow}
+	t := Taint{Bits: rows.Row.taint.Bits | FromRow}.join(w.columns(rows.Row.query, -1))
 	switch rows.Row.state {
 	case rowTaken, rowFail:
 		return []exit{{fit(c, nilVal, w.rowErr(rows.Row.state, rows.Row.site, know.Scan)), w.st}}
@@ -225,7 +225,7 @@ func (w *walker) selected(out []exit, dest *Value) []exit {
 			}
 		case errv.K == VNil && dest.K == VRef && dest.O != nil:
 			sub.st.clear(dest.O, dest.Path)
-			sub.st.set(cell{dest.O.id, dest.Path}, &Value{K: VNotNil, T: Taint{Bits: FromRow}})
+			sub.st.set(cell{dest.O.id, dest.Path}, &Value{K: VNotNil, T: Taint{Bits: FromRow}.join(w.columns(w.query, -1))})
 		}
 		out[i].st = sub.st
 	}
@@ -317,7 +317,7 @@ func (w *walker) got(out []exit, dest *Value) []exit {
 		if n := len(out[i].vals); n > 0 && out[i].vals[n-1].K == VNil {
 			sub := *w
 			sub.st = out[i].st
-			sub.fillAll(dest, Taint{Bits: FromRow})
+			sub.fillAll(dest, Taint{Bits: FromRow}.join(w.columns(w.query, -1)))
 			if row := out[i].vals[n-1].Row; row != nil && dest.K == VRef && dest.O != nil {
 				sub.st.set(cell{dest.O.id, dest.Path}, row.value)
 				out[i].vals[n-1] = nilVal

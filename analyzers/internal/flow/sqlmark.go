@@ -197,6 +197,7 @@ func (c *sqlCall) marked(how know.Kind, tx *Tx, s *site) []exit {
 
 // sinks reports what flows into the key of a dedup table or of a conflict target.
 func (c *sqlCall) sinks(part *sqltext.Statement) {
+	c.stored(part)
 	table := part.Table.Name
 	if part.Kind == sqltext.Select && table == "" && len(part.From) > 0 {
 		table = part.From[0].Table.Name
@@ -249,6 +250,25 @@ func (c *sqlCall) sinks(part *sqltext.Statement) {
 	}
 	if part.Exists != nil {
 		c.sinks(part.Exists)
+	}
+}
+
+// stored reports what flows into the ids of rows.
+func (c *sqlCall) stored(part *sqltext.Statement) {
+	if !c.w.in.ids || part.Kind != sqltext.Insert {
+		return
+	}
+	for _, row := range part.Rows {
+		for i, col := range part.Columns {
+			if i >= len(row) {
+				break
+			}
+			for _, p := range row[i].Params {
+				if v := c.bind(p); v != nil {
+					c.w.in.sink(Sink{Kind: SinkColumn, Name: col, Owner: part.Table.Name, Pos: c.at()}, v, c.w)
+				}
+			}
+		}
 	}
 }
 

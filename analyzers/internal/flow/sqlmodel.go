@@ -102,6 +102,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 		}
 		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
 		c.ran(txt.S)
+		w.query = st
 		out = c.exec(how)
 		if len(out) > 0 {
 			w.st = out[0].st
@@ -114,6 +115,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 }
 
 func (w *walker) sqlUnknown(ins *Instr, how know.Kind, binds []*Value) []exit {
+	w.query = nil
 	return w.rowsOut(ins, how, rowUnknown, -1, nil, nil)
 }
 

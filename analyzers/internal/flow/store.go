@@ -157,6 +157,11 @@ func (w *walker) gormOut(ins *Instr, ch *chain, errv *Value, rows int64, s *site
 		n = &Value{K: VInt, I: rows, Site: s}
 	}
 	w.st.set(cell{v.O.id, "RowsAffected"}, n)
+	if w.in.ids && errv.K == VNil {
+		st := w.st.fork()
+		st.set(cell{v.O.id, "Error"}, errVal(errAny, Taint{}))
+		return []exit{{[]*Value{v}, w.st}, {[]*Value{v}, st}}
+	}
 	return []exit{{[]*Value{v}, w.st}}
 }
 
@@ -195,6 +200,7 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 		}
 	}
 	_ = key
+	w.modelStored(ins, table, model)
 	w.ormCreated(ins, ch, table, model, kind == know.GormFirstOrCreate, skips, update)
 	dedup := w.in.prog.dedupTable(table)
 	idv, idName := w.modelID(model)
@@ -241,6 +247,18 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 		out = append(out, sub.gormOut(ins, ch, &Value{K: VErr, S: errUnique, Site: s}, 0, s)...)
 	}
 	return out
+}
+
+// modelStored reports what flows into the ids of rows that an ORM inserts.
+func (w *walker) modelStored(ins *Instr, table string, model *Value) {
+	if !w.in.ids || model.O == nil {
+		return
+	}
+	for _, f := range w.fieldNames(model) {
+		if v := w.find(model.O, join(w.pathAt(model), f), nil, 0); v != nil && isIDName(f) {
+			w.in.sink(Sink{Kind: SinkColumn, Name: snake(f), Owner: table, Pos: ins.Call.At}, v, w)
+		}
+	}
 }
 
 // modelID is the field of a model that names the event.
@@ -304,7 +322,7 @@ func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, a
 	}
 	fillDest := func(w *walker) {
 		if dest.K == VRef {
-			w.fillAll(dest, Taint{Bits: FromRow})
+			w.fillAll(dest, Taint{Bits: FromRow}.join(w.column(table, "*")))
 		}
 	}
 	notFound := func(w *walker, s *site) *Value {

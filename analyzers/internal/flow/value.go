@@ -1,6 +1,10 @@
 package flow
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
+)
 
 // VKind is what is known of an abstract value.
 type VKind uint8
@@ -47,6 +51,8 @@ const (
 	FromRow                      // read from a row of the database
 	FromCounter                  // counts a loop's rounds
 	FromAttempt                  // counts attempts, by its name
+	FromStored                   // a column or field of a row, see relay.go
+	FromRelayed                  // the same, under the name of an event's id
 )
 
 // A Src is one place where an origin entered.
@@ -164,6 +170,7 @@ type rowVal struct {
 	value *Value // what Scan finds, nil when unknown
 	site  *site
 	taint Taint
+	query *sqltext.Statement
 }
 
 type rowState uint8

@@ -44,12 +44,18 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		return one(fit(c, &out, nilVal)...)
 	case know.EventIDSink:
 		w.in.sink(Sink{Kind: SinkSetID, Name: c.Recv + dot(c.Recv) + c.Name, Pos: c.At}, at(args, row.Arg), w)
+		if w.in.rows != nil && recv != nil {
+			w.st.set(cell{w.objAt(recv).id, join(w.pathAt(recv), "{id}")}, w.asEventID(at(args, row.Arg)))
+		}
 		return w.quiet(ins)
 	case know.HeaderRead:
 		return one(taintVal(w.headerTaint(at(args, row.Arg), w.nameAt(ins, operand(c, row.Arg)))))
 	case know.HeaderWrite:
 		w.headerWritten(at(args, row.Arg), w.nameAt(ins, operand(c, row.Arg)))
 		w.in.sink(Sink{Kind: SinkHeader, Name: at(args, row.Arg).S, Pos: c.At, Known: at(args, row.Arg).S}, at(args, row.Arg2), w)
+		if w.in.rows != nil && recv != nil && know.EventID(at(args, row.Arg).S) {
+			w.st.set(cell{w.objAt(recv).id, join(w.pathAt(recv), mapKey(at(args, row.Arg)))}, w.asEventID(at(args, row.Arg2)))
+		}
 		return w.quiet(ins)
 	case know.HeadersOf:
 		return one(taintVal(Taint{Bits: FromHeader}))
@@ -58,7 +64,7 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		o := w.in.object(w.fr, ins, 6, nil)
 		o.Local = true
 		w.st.clear(o, "")
-		w.st.set(cell{o.id, "UUID"}, at(args, row.Arg))
+		w.st.set(cell{o.id, "UUID"}, w.asEventID(at(args, row.Arg)))
 		w.st.set(cell{o.id, "Payload"}, at(args, row.Arg2))
 		return one(&Value{K: VRef, O: o})
 	}
