@@ -191,6 +191,9 @@ func (w *walker) initial(o *Object, addr *Value, ins *Instr) *Value {
 		}
 	}
 	if o.Local && !o.Taint.has(FromMessage|FromPayload) {
+		if o.T != nil && o.T.Kind == KSlice && strings.Contains(addr.Path, "[*]") && scalarKind(ins.T) {
+			return top // an element of which it is not known which: another way through may have filled it
+		}
 		return zero(ins.T)
 	}
 	return w.fresh(ins.T, w.fieldTaint(o, addr, ins), w.slotOf(addr))
@@ -216,6 +219,10 @@ func (w *walker) base(o *Object, path string) (*Object, string) {
 		}
 	}
 	return nil, ""
+}
+
+func scalarKind(t *Type) bool {
+	return t != nil && !t.Ptr && (t.Kind == KString || t.Kind == KInt || t.Kind == KBool)
 }
 
 func zero(t *Type) *Value {
