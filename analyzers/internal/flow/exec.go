@@ -183,8 +183,8 @@ func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []e
 		if i == 0 && fn.Method {
 			continue
 		}
-		if a.Msg && i < len(fn.Params) && (fn.Params[i].T == nil || fn.Params[i].T.Msg) {
-			fr.takes = true
+		if i < len(fn.Params) && (a.Msg && (fn.Params[i].T == nil || fn.Params[i].T.Msg) || a.size == sizeNone && fn.Params[i].T != nil && fn.Params[i].T.Msg) {
+			fr.takes = true // a batch, if an empty one
 		}
 	}
 	if len(args) != len(fn.Params) {
@@ -384,8 +384,8 @@ func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, 
 		if i == 0 && fn.Method {
 			continue
 		}
-		if a.Msg && i < len(fn.Params) && (fn.Params[i].T == nil || fn.Params[i].T.Msg) {
-			fr.takes = true
+		if i < len(fn.Params) && (a.Msg && (fn.Params[i].T == nil || fn.Params[i].T.Msg) || a.size == sizeNone && fn.Params[i].T != nil && fn.Params[i].T.Msg) {
+			fr.takes = true // a batch, if an empty one
 		} else if w.wholeEvent(a) {
 			fr.event = true
 		}

@@ -129,6 +129,16 @@ func lastPart(slot string) string {
 	return slot
 }
 
+// buries reports whether a function on the way is named for taking care of dead letters.
+func (w *walker) buries() bool {
+	for fr, n := w.fr, 0; fr != nil && n < 3; fr, n = fr.up, n+1 {
+		if _, name := splitType(fr.fn.Name); deadLetterName(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // deadLetterType reports whether a type's name says dead letter.
 func deadLetterType(s string) bool {
 	for _, x := range know.Words(s) {

@@ -265,6 +265,11 @@ func (in *interp) execute(r Root) {
 	}
 	st := newState()
 	st.msg = r.Kind != RootSource
+	for i, q := range fn.Params {
+		if r.Kind == RootParam && q.T != nil && q.T.Kind == KError && !(i == 0 && fn.Method) {
+			st.failed = true // it is told what went wrong
+		}
+	}
 	exits := in.wrapped(r, fn, args, st, fr)
 	if in.onEnd != nil {
 		for _, e := range exits {

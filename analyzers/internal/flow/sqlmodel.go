@@ -171,6 +171,9 @@ func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool)
 	}
 	w.in.wrote["read:"+strings.ToLower(table)] = true
 	if !c.looksForEvent(q, table) {
+		if !exists && c.takenAway(q, table) {
+			return w.rowsOut(c.ins, how, rowAbsent, 0, nil, nil)
+		}
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, c.deepBinds())
 	}
 	s := &site{Pos: c.at(), Desc: "SELECT FROM " + showTable(table), Store: "sql", Table: table, Tx: tx, Look: true}
@@ -196,6 +199,26 @@ func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool)
 		}
 	}
 	return w.rowsOutVal(c.ins, how, found, 0, s, nil, val)
+}
+
+// takenAway reports whether a SELECT by what the event carries finds nothing any more, since the first delivery deleted the
+// row: a reservation that is used up, a task that is taken.
+func (c *sqlCall) takenAway(q *sqltext.Statement, table string) bool {
+	t := strings.ToLower(table)
+	if !c.w.in.world.Dup || !c.w.in.wrote["gone:"+t] || c.w.in.wrote["sql:"+t] {
+		return false
+	}
+	for _, cond := range q.Where.Conds {
+		if cond.Op != sqltext.Equal {
+			continue
+		}
+		for _, p := range cond.Value.Params {
+			if v := c.bind(p); v != nil && c.w.deep(v).has(FromPayload|FromKey) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // looksForEvent reports whether a SELECT asks for what the first delivery of this event left behind: a mark, a row
@@ -298,12 +321,15 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		desc = "SELECT with a write to "
 	}
 	desc += showTable(table)
-	if st.Kind == sqltext.Insert && w.st.failed && deadLetterName(table) {
+	if st.Kind == sqltext.Insert && deadLetterName(table) && (w.st.failed || w.buries()) {
 		// What went wrong is kept for somebody to look at: the message's own dead letter, and no work of the handler.
 		w.event(&Event{Kind: EvDead, Pos: c.at()})
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
 	}
 	if st.StateGuardedIf(fresh) {
+		if st.Kind == sqltext.Delete {
+			w.in.wrote["new:gone:"+strings.ToLower(table)] = true
+		}
 		w.in.wrote["upd:"+strings.ToLower(table)] = w.in.wrote["upd:"+strings.ToLower(table)] || st.Kind == sqltext.Update
 		s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}
 		switch w.check(s) {
