@@ -71,6 +71,7 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 	if w.breaks(h) {
 		return
 	}
+	w.st.looked = nil
 	w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx})
 	if tx != nil {
 		for _, p := range w.st.pend {

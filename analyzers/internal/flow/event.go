@@ -243,6 +243,7 @@ func (w *walker) breaks(h *Hit) bool {
 		return false
 	}
 	w.in.broke = h
+	w.st.broke++
 	return true
 }
 

@@ -422,6 +422,7 @@ func (w *walker) naturally(ins *Instr, kind EffectKind, desc, table string, tx *
 		}
 		w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx})
 	}
+	w.st.looked = nil
 }
 
 func (c *sqlCall) target() string {

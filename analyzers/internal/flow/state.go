@@ -36,10 +36,13 @@ type state struct {
 	state   bool // the path depends on the state a row is in
 	async   int  // depth of goroutines
 	defs    []deferred
-	checked *site  // the last check that was asked
-	visits  *visit // where messages were taken on this path
-	left    *left  // what was stored in fields while the program is put together
-	failed  bool   // an error was found not to be nil since the message was taken
+	checked *site   // the last check that was asked
+	visits  *visit  // where messages were taken on this path
+	left    *left   // what was stored in fields while the program is put together
+	failed  bool    // an error was found not to be nil since the message was taken
+	looked  *looked // what was found on this path
+	broke   int     // how often the effect that fails in this world has failed on this path
+	failing *failed // the calls in which it did
 	notes
 	money moneyState
 }
@@ -178,6 +181,12 @@ func (s *state) key() uint64 {
 	}
 	if s.msg {
 		h ^= 0x5bd1e995
+	}
+	for l := s.looked; l != nil; l = l.up {
+		h ^= mix(uint64(l.pos.Line)<<8 + uint64(l.pos.Col) + hashString(l.pos.File))
+		if l.found {
+			h ^= 0x6a09e667
+		}
 	}
 	if s.failed {
 		h ^= 0x2545f4914f6cdd1d
