@@ -145,7 +145,7 @@ func (w *walker) check(s *site) outcome {
 	}
 	out := outFresh
 	switch {
-	case w.in.world.Fail == s.Key:
+	case w.in.world.Fail == s.Key, w.in.world.Fail == anyCheck && s.Store != "memory" && s.Store != "state":
 		out = outFail
 	case w.in.world.Blind && s.Look && w.marksTable(s):
 	case s.Store == "memory":

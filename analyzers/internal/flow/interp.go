@@ -23,6 +23,9 @@ type World struct {
 	Broken string          // the place of the effect that fails
 }
 
+// anyCheck stands for all checks that ask a store, in World.Fail.
+const anyCheck = "*"
+
 // interp runs one root in one world.
 type interp struct {
 	prog   *Program
@@ -31,6 +34,7 @@ type interp struct {
 	gaveUp bool
 	nextID int
 	objs   map[objKey]*Object
+	made   map[uint64][]int // objects by the hash of the frame that makes them
 	txs    map[objKey]*Tx
 	global map[string]*Object
 
@@ -70,7 +74,7 @@ type objKey struct {
 }
 
 func newInterp(p *Program, w World) *interp {
-	return &interp{prog: p, world: w, limit: maxSteps, objs: make(map[objKey]*Object), txs: make(map[objKey]*Tx), global: make(map[string]*Object),
+	return &interp{prog: p, world: w, limit: maxSteps, objs: make(map[objKey]*Object), made: make(map[uint64][]int), txs: make(map[objKey]*Tx), global: make(map[string]*Object),
 		hitSeen: make(map[string]bool), sites: make(map[string]*site), sinkKey: make(map[string]bool), open: make(map[Open]bool),
 		handled: make(map[string]bool), asked: make(map[string]bool), either: make(map[string]bool), wrote: make(map[string]bool), sends: make(map[string]bool), entered: make(map[string]bool)}
 }
@@ -140,6 +144,7 @@ func (in *interp) object(fr *frame, ins *Instr, n int, t *Type) *Object {
 	in.nextID++
 	o := &Object{id: in.nextID, T: t}
 	in.objs[k] = o
+	in.made[fr.hash] = append(in.made[fr.hash], o.id)
 	return o
 }
 
@@ -160,6 +165,7 @@ func (in *interp) objOf(v *Value, t *Type) *Object {
 // run executes a function and returns the ways out of it.
 func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 	fn.prepare()
+	from := in.nextID
 	env := make([]*Value, fn.Values)
 	copy(env, args)
 	for i, v := range fr.free {
@@ -196,6 +202,9 @@ func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 			work = append(work, s)
 		}
 		if w.done {
+			if fr.up != nil {
+				in.forget(fr, w.st, w.ret, w.env, from)
+			}
 			k := w.st.key()
 			for _, v := range w.ret {
 				k = mix(k*31 + v.scalar())

@@ -168,7 +168,8 @@ func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*
 	if s.Store == "sql" && !o.p.dedupTable(s.Table) && run("only "+s.Key, World{Dup: true, Only: s.Key}).reached[pr.write.Pos] {
 		return false
 	}
-	return !run("fail "+s.Key, World{Dup: true, Fail: s.Key}).reached[pr.write.Pos]
+	return !run("fail "+s.Key, World{Dup: true, Fail: s.Key}).reached[pr.write.Pos] &&
+		!run("fail", World{Dup: true, Fail: anyCheck}).reached[pr.write.Pos]
 }
 
 // acksFailures reports whether a message is acknowledged after its effect has failed.

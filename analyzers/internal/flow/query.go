@@ -120,10 +120,9 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 	hits := dup.hits
 	failSite := make(map[*Hit]*site)
 	if len(hits) == 0 {
-		for _, s := range sortedSites(dup.sites) {
-			if s.Store == "memory" || s.Store == "state" {
-				continue
-			}
+		stores := storeSites(dup.sites)
+		more := 0 // checks that are asked when one has failed
+		for _, s := range stores {
 			run := p.world(r, World{Dup: true, Fail: s.Key, Dupe: dupe}, wrote)
 			for _, h := range run.hits {
 				if stateful && h.state {
@@ -134,6 +133,16 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 			}
 			if len(hits) > 0 {
 				break
+			}
+			more = max(more, len(storeSites(run.sites)))
+		}
+		if len(hits) == 0 && more > 1 {
+			// Two checks that both let the effect run when they fail are none.
+			for _, h := range p.world(r, World{Dup: true, Fail: anyCheck, Dupe: dupe}, wrote).hits {
+				if !stateful || !h.state {
+					failSite[h] = stores[0]
+					hits = append(hits, h)
+				}
 			}
 		}
 	}
@@ -164,6 +173,11 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 	sort.Slice(v.Unguarded, func(i, j int) bool { return less(v.Unguarded[i].Pos, v.Unguarded[j].Pos) })
 	v.Open = dup.openCalls()
 	return v
+}
+
+// storeSites are the checks that ask a store.
+func storeSites(sites map[string]*site) []*site {
+	return slices.DeleteFunc(sortedSites(sites), func(s *site) bool { return s.Store == "memory" || s.Store == "state" })
 }
 
 // updatesWhatItReads reports whether a run reads rows of a table that it also updates.

@@ -23,6 +23,7 @@ type heap struct {
 type mem struct {
 	owner *heap
 	m     map[string]*Value
+	over  bool // nothing refers to it any more: it does not count in the heap's hash
 }
 
 // state is all that differs between paths.
@@ -81,7 +82,7 @@ func (s *state) own(obj int) *mem {
 		old = &mem{owner: s.heap, m: make(map[string]*Value)}
 		s.heap.objs[obj] = old
 	case old.owner != s.heap:
-		old = &mem{owner: s.heap, m: maps.Clone(old.m)}
+		old = &mem{owner: s.heap, m: maps.Clone(old.m), over: old.over}
 		s.heap.objs[obj] = old
 	}
 	return old
@@ -101,6 +102,9 @@ func cellHash(c cell, v *Value) uint64 {
 
 func (s *state) set(c cell, v *Value) {
 	m := s.own(c.obj)
+	if m.over {
+		s.revive(c.obj, m)
+	}
 	if old, ok := m.m[c.path]; ok {
 		s.heap.hash ^= cellHash(c, old)
 	}
@@ -146,9 +150,12 @@ func (s *state) clear(o *Object, path string) {
 	}
 	m = s.own(o.id)
 	for _, p := range gone {
-		s.heap.hash ^= cellHash(cell{o.id, p}, m.m[p])
+		if !m.over {
+			s.heap.hash ^= cellHash(cell{o.id, p}, m.m[p])
+		}
 		delete(m.m, p)
 	}
+	m.over = m.over && len(m.m) > 0
 }
 
 // paths are the places of an object at and below a path, in order.
