@@ -235,6 +235,8 @@ type walker struct {
 	handle *Value
 	hcall  *Call
 	query  *sqltext.Statement // that was last run
+	// asksRow is the key of the look that has just asked for the row that the INSERT under way adds.
+	asksRow string
 }
 
 func (w *walker) walk() {

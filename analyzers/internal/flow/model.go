@@ -91,13 +91,12 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.sqlText(ins, row, recv, args)
 	case know.SQLPrepare:
 		st := &Value{K: VRef, O: w.in.object(w.fr, ins, 1, nil)}
-		st.O.Chain = &chain{text: at(args, row.Arg), tx: w.txOf(recv)}
+		st.O.Chain = &chain{text: at(args, row.Arg), tx: w.txOf(recv), root: preparedOn(c.Recv)}
 		return one(fit(c, st, nilVal)...)
-	case know.StmtExec, know.StmtQuery, know.StmtQueryRow:
-		if recv != nil && recv.O != nil && recv.O.Chain != nil && recv.O.Chain.text != nil {
-			return w.runSQL(ins, row.Kind, recv, recv.O.Chain.text, w.variadic(args, row.Arg), nil)
-		}
-		return w.sqlUnknown(ins, row.Kind, args)
+	case know.StmtExec, know.StmtQuery, know.StmtQueryRow, know.StmtNamed:
+		return w.prepared(ins, row, recv, args)
+	case know.StmtOnTx:
+		return one(fit(c, w.onTx(w.statement(at(args, row.Arg)), w.txOf(recv)), nilVal)...)
 	case know.BatchQueue:
 		return w.queue(ins, recv, args, row)
 	case know.BatchSend:

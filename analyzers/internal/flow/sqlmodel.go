@@ -176,7 +176,15 @@ func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool)
 		}
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, c.deepBinds())
 	}
-	s := &site{Pos: c.at(), Desc: "SELECT FROM " + showTable(table), Store: "sql", Table: table, Tx: tx, Look: true}
+	s := &site{Pos: c.at(), Desc: "SELECT FROM " + showTable(table), Store: "sql", Table: table, Tx: tx, Look: true,
+		keys: make(map[string]*Value)}
+	for _, cond := range q.Where.Conds {
+		for _, p := range cond.Value.Params {
+			if v := c.bind(p); cond.Op == sqltext.Equal && v != nil {
+				s.keys[strings.ToLower(cond.Column.Name)] = v
+			}
+		}
+	}
 	o := w.check(s)
 	count := !exists && len(c.st.Outputs) == 1 && c.st.Outputs[0].Value.Func == "count"
 	found, val := rowUnknown, (*Value)(nil)
@@ -399,7 +407,29 @@ func (c *sqlCall) effect(desc, table string, tx *Tx, idem bool) {
 	if c.w.in.wrote["taken:"+siteKey(c.at())] && c.w.in.world.Dup && !c.neverTaken(c.st) {
 		return
 	}
+	c.w.asksRow = c.lookedFor(table)
 	c.w.effect(c.ins, EffDB, desc, tx)
+	c.w.asksRow = ""
+}
+
+// lookedFor is the key of the last look, when it asked whether the row that a plain INSERT adds is there: by a column that
+// the INSERT fills with the same value.
+func (c *sqlCall) lookedFor(table string) string {
+	s := c.w.st.checked
+	if s == nil || !s.Look || s.Store != "sql" || c.st.Kind != sqltext.Insert || !strings.EqualFold(s.Table, table) || len(c.st.Rows) != 1 {
+		return ""
+	}
+	for i, col := range c.st.Columns {
+		if i >= len(c.st.Rows[0]) {
+			break
+		}
+		for _, p := range c.st.Rows[0][i].Params {
+			if v := c.bind(p); v != nil && s.keys[strings.ToLower(col)] != nil && sameBind(v, s.keys[strings.ToLower(col)]) {
+				return s.Key
+			}
+		}
+	}
+	return ""
 }
 
 // naturally records a write that is the same when repeated.

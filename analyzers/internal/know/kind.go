@@ -31,6 +31,7 @@ const (
 	StmtExec    // Arg is the first bind argument
 	StmtQuery
 	StmtQueryRow
+	StmtNamed  // Arg holds the bind values
 	BatchQueue // pgx.Batch.Queue
 	BatchSend
 	CopyFrom // bulk insert; Arg is the table
@@ -47,6 +48,7 @@ const (
 	EachRow     // runs Arg2 for each row of Arg
 	Affected    // RowsAffected of a result
 	UseTx       // returns a handle on the transaction Arg
+	StmtOnTx    // the statement Arg, on the transaction it was called on
 	SameTx      // returns the handle it was called on, possibly with options: WithContext, Debug
 	Savepoint   // Begin on a transaction
 
@@ -144,6 +146,7 @@ const (
 	Wait        // waits for goroutines
 	GoFunc      // runs the function Arg in another goroutine
 	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry
+	MemoryAsk   // asks a set in the memory of the process for Arg; its last boolean says that it was there
 	Silent      // no effect at all: logging, metrics, tracing
 	StringFn    // strings.Contains and the like on an error's text
 )
