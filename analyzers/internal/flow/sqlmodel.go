@@ -102,7 +102,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 		}
 		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
 		c.ran(txt.S)
-		w.query = st
+		w.query, w.reading = st, nil
 		out = c.exec(how)
 		if len(out) > 0 {
 			w.st = out[0].st
@@ -115,7 +115,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 }
 
 func (w *walker) sqlUnknown(ins *Instr, how know.Kind, binds []*Value) []exit {
-	w.query = nil
+	w.query, w.reading = nil, nil
 	return w.rowsOut(ins, how, rowUnknown, -1, nil, nil)
 }
 
@@ -170,6 +170,9 @@ func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool)
 		table = q.From[0].Table.Name
 	}
 	w.in.wrote["read:"+strings.ToLower(table)] = true
+	if !exists {
+		w.reading = c.reads(q, table)
+	}
 	if !c.looksForEvent(q, table) {
 		if !exists && c.takenAway(q, table) {
 			return w.rowsOut(c.ins, how, rowAbsent, 0, nil, nil)
@@ -318,6 +321,9 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		return c.marked(how, tx, s)
 	}
 	idem, _ := st.IdempotentIf(fresh)
+	for _, part := range st.Parts() {
+		idem = !c.sets(part) && idem
+	}
 	table := c.target()
 	desc := strings.ToUpper(st.Kind.String()) + " "
 	switch st.Kind {
