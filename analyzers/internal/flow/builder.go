@@ -18,6 +18,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect:
 		ch.kind, ch.insPos = row.Kind, ins.Call.At
 		ch.steps = nil
+		if row.Kind == know.BuildSelect && len(args) > 0 {
+			ch.steps = []step{{"Columns", args, ins.Call.At}}
+		}
 		if row.Arg >= 0 {
 			ch.table = text(at(args, row.Arg))
 		}
@@ -48,6 +51,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	if ch.tx == nil && ch.root != nil {
 		w.handle = ch.root
 	}
+	if row.Kind == know.BuildText {
+		return []exit{{w.builtText(ins, &ch), w.st}}
+	}
 	stmt, binds := ch.text, ch.binds
 	if ch.kind != know.BuildRaw {
 		var txt string
@@ -72,6 +78,21 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 	}
 	return out
+}
+
+// builtText is a collected statement as it is handed to somebody else who runs it: its text and its arguments.
+func (w *walker) builtText(ins *Instr, ch *chain) []*Value {
+	txt, binds := w.render(ch)
+	q := strVal(txt, Taint{})
+	q.O = w.in.newObject(nil)
+	q.O.Chain = ch
+	list := &Value{K: VRef, O: w.in.newObject(nil)}
+	list.O.Local = true
+	for i, b := range binds {
+		w.st.set(cell{list.O.id, "[" + itoa(i) + "]"}, b)
+	}
+	out := []*Value{q, list, nilVal}
+	return out[:min(len(out), len(ins.Call.Res))]
 }
 
 // render writes a collected statement as SQL, so that one judge judges all.
@@ -124,9 +145,20 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 				v := at(s.args, 1)
 				if v.expr != "" {
 					set = append(set, x.S+" = "+v.expr)
+					setBinds = append(setBinds, v.Elems...)
 				} else {
 					set = append(set, x.S+" = ?")
 					setBinds = append(setBinds, v)
+				}
+			} else if fields, whole := w.document(x); whole && len(fields) > 0 {
+				for _, f := range fields {
+					if f.val.expr != "" {
+						set = append(set, f.name+" = "+f.val.expr)
+						setBinds = append(setBinds, f.val.Elems...)
+						continue
+					}
+					set = append(set, f.name+" = ?")
+					setBinds = append(setBinds, f.val)
 				}
 			} else {
 				set = append(set, text(x))
@@ -162,7 +194,11 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 	case know.BuildDelete:
 		b.WriteString("DELETE FROM " + table)
 	default:
-		b.WriteString("SELECT 1 FROM " + table)
+		what := "1"
+		if len(cols) > 0 {
+			what = strings.Join(cols, ", ")
+		}
+		b.WriteString("SELECT " + what + " FROM " + table)
 	}
 	if len(where) > 0 {
 		b.WriteString(" WHERE " + strings.Join(where, " AND "))

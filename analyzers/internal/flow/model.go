@@ -101,6 +101,8 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.queue(ins, recv, args, row)
 	case know.BatchSend:
 		return w.sendBatch(ins, recv, at(args, row.Arg))
+	case know.BatchNext:
+		return w.batchOutcome(ins, recv)
 	case know.CopyFrom:
 		w.effect(ins, EffDB, "COPY FROM", w.txOf(recv))
 		return w.quiet(ins)
@@ -276,8 +278,10 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.GormCreate, know.GormSave, know.GormUpdate, know.GormDelete, know.GormFind, know.GormCount, know.GormChain,
 		know.GormExec, know.GormFirstOrCreate:
 		return w.gorm(ins, row, recv, args)
-	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildRaw, know.BuildStep, know.BuildRun:
+	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildRaw, know.BuildStep, know.BuildRun, know.BuildText:
 		return w.build(ins, row, recv, args)
+	case know.GormAssign:
+		return w.assignments(ins, row, args)
 	case know.BuildExpr:
 		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})
 	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,

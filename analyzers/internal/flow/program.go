@@ -209,6 +209,9 @@ func (p *Program) tableOf(typ string) string {
 			}
 		}
 	}
+	if g := p.globals[tableTag(typ)]; t == "" && g != nil {
+		t = g.C.S
+	}
 	if t == "" {
 		_, name := splitType(typ)
 		t = plural(snake(name))

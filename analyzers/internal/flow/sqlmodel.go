@@ -16,6 +16,7 @@ type sqlCall struct {
 	st    *sqltext.Statement
 	binds []*Value
 	named *Value // a struct or map of bind values
+	built *chain // of a text that a builder has made
 }
 
 // bind is the value of a placeholder, nil when it is not known which.
@@ -101,6 +102,9 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 			continue
 		}
 		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
+		if txt.O != nil {
+			c.built = txt.O.Chain
+		}
 		c.ran(txt.S)
 		w.query, w.reading = st, nil
 		out = c.exec(how)

@@ -246,6 +246,10 @@ func (v *Value) scalar() uint64 {
 		return mix(hashString(v.S))
 	case VRow:
 		return 77 + uint64(v.Row.state)
+	case VTuple:
+		if v.Ref.IsValid() || len(v.Elems) > 0 && v.Elems[0].Ref.IsValid() {
+			return mix(977 + uint64(len(v.Elems))) // what is queued in a batch
+		}
 	}
 	if v.O != nil && v.O.Tx != nil {
 		return mix(uint64(v.O.Tx.id) + 991)

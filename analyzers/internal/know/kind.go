@@ -34,7 +34,8 @@ const (
 	StmtNamed  // Arg holds the bind values
 	BatchQueue // pgx.Batch.Queue
 	BatchSend
-	CopyFrom // bulk insert; Arg is the table
+	BatchNext // the outcome of the next statement of a batch
+	CopyFrom  // bulk insert; Arg is the table
 
 	// Transactions and outcomes.
 	Begin       // returns a transaction
@@ -62,6 +63,7 @@ const (
 	GormChain // Where, Clauses, Model, …: collects
 	GormExec  // raw SQL, Arg the text
 	GormFirstOrCreate
+	GormAssign // makes the assignments of an upsert of the map Arg
 
 	// Query builders and ORMs that collect and then run.
 	BuildInsert // Arg is the table or model
@@ -71,6 +73,7 @@ const (
 	BuildRaw  // Arg is the statement's text, Arg2 its arguments
 	BuildStep // Columns, Values, Suffix, OnConflict, Where, …
 	BuildRun  // Exec, Scan, Save, …: the statement runs
+	BuildText // yields the statement's text and its arguments
 	BuildExpr // a piece of SQL as a value: Arg is the text
 
 	// Redis.

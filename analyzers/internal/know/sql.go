@@ -30,7 +30,7 @@ var sqlRows = []Row{
 	{pgx, "", "ForEachRow", EachRow, 0, 2},
 	{pgx, "", "CollectRows|AppendRows", CollectRows, 0, -1},
 	{pgx, "", "CollectOneRow|CollectExactlyOneRow", CollectOne, 0, -1},
-	{pgx, "BatchResults", "Exec|Query|QueryRow|Close", Silent, -1, -1},
+	{pgx, "BatchResults", "Exec|Query|QueryRow|Close", BatchNext, -1, -1},
 	{pgxpool, "*", "Exec", SQLExec, 1, 2},
 	{pgxpool, "*", "Query", SQLQuery, 1, 2},
 	{pgxpool, "*", "QueryRow", SQLQueryRow, 1, 2},
@@ -170,6 +170,7 @@ var gormRows = []Row{
 	{gorm, "DB", "Begin", Begin, -1, -1},
 	{gorm, "DB", "Commit", Commit, -1, -1},
 	{gorm, "DB", "Rollback|RollbackTo", Rollback, -1, -1},
+	{gorm + "/clause", "", "Assignments", GormAssign, 0, -1},
 	{gorm, "DB", "Transaction", TxFunc, 0, -1},
 	{gorm, "DB", "SavePoint|AutoMigrate|DB|Migrator|AddError|Get|Row|Rows", Silent, -1, -1},
 }
