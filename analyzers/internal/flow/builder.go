@@ -43,6 +43,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	}
+	if recv != nil && recv.K == VRow {
+		return w.scan(ins, recv, w.variadic(args, 0))
+	}
 	for _, a := range args {
 		if t := w.txOf(a); t != nil && ch.tx == nil {
 			ch.tx = t
@@ -86,12 +89,17 @@ func (w *walker) builtText(ins *Instr, ch *chain) []*Value {
 	q := strVal(txt, Taint{})
 	q.O = w.in.newObject(nil)
 	q.O.Chain = ch
+	return w.textArgs(ins, q, binds)
+}
+
+// textArgs is a statement's text, its arguments, and no error.
+func (w *walker) textArgs(ins *Instr, text *Value, binds []*Value) []*Value {
 	list := &Value{K: VRef, O: w.in.newObject(nil)}
 	list.O.Local = true
 	for i, b := range binds {
 		w.st.set(cell{list.O.id, "[" + itoa(i) + "]"}, b)
 	}
-	out := []*Value{q, list, nilVal}
+	out := []*Value{text, list, nilVal}
 	return out[:min(len(out), len(ins.Call.Res))]
 }
 

@@ -84,7 +84,9 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.TxnEnd:
 		return w.quiet(ins)
 
-	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed:
+	case know.SQLText:
+		return one(w.textArgs(ins, at(args, row.Arg), w.variadic(args, row.Arg2))...)
+	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed, know.SQLNamedRow:
 		if recv == nil {
 			recv = handleAmong(args, row.Arg)
 		}
@@ -161,6 +163,8 @@ func (w *walker) sqlText(ins *Instr, row *know.Row, recv *Value, args []*Value) 
 			return w.selected(out, at(args, row.Arg-1))
 		}
 		return w.got(out, at(args, row.Arg-1))
+	case know.SQLNamedRow:
+		return w.runSQL(ins, know.SQLQuery, recv, at(args, row.Arg), nil, at(args, row.Arg2))
 	case know.SQLNamed:
 		return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), nil, at(args, row.Arg2))
 	}

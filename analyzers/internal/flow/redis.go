@@ -87,13 +87,13 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		return cmd(top, nilVal, nil)
 	case know.RedisSet:
-		w.in.wrote["new:redis:"+keyOf(key)] = true
 		for _, v := range append([]*Value{at(args, row.Arg2)}, w.variadic(args, row.Arg2)...) {
 			if row.Arg2 >= 0 && w.writtenBack(v, "redis", "*", redisRow(key).keys) {
 				w.effect(ins, EffRedis, "Redis "+ins.Call.Name+" "+shown(key), nil)
 				return cmd(top, nilVal, nil)
 			}
 		}
+		w.in.wrote["new:redis:"+keyOf(key)] = true
 		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "redis:"+keyOf(key), nil)
 		if w.setsNX(args) && !fresh {
 			s := &site{Pos: ins.Call.At, Desc: "Redis " + ins.Call.Name, Store: "redis"}

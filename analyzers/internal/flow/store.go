@@ -54,7 +54,10 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	}
 	if row.Kind == know.GormExec {
-		return w.gormExec(ins, &ch, recv, args)
+		return w.gormExec(ins, &ch, recv, args, nil)
+	}
+	if raw := rawStep(&ch); raw != nil && row.Kind == know.GormFind {
+		return w.gormExec(ins, &ch, recv, append([]*Value{at(raw.args, 0)}, w.variadic(raw.args, 1)...), at(args, 0))
 	}
 	table := ch.table
 	if table == "" {
@@ -109,8 +112,22 @@ func (w *walker) relative(args []*Value) bool {
 	return false
 }
 
-func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value) []exit {
+// rawStep is the text of a chain that has one.
+func rawStep(ch *chain) *step {
+	for i := range ch.steps {
+		if s := &ch.steps[i]; s.name == "Raw" && at(s.args, 0).K == VStr {
+			return s
+		}
+	}
+	return nil
+}
+
+// gormExec runs a text. What a query gives goes to dest.
+func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value, dest *Value) []exit {
 	out := w.runSQL(ins, know.SQLGet, recv, at(args, 0), w.variadic(args, 1), nil)
+	if dest != nil {
+		out = w.got(out, dest)
+	}
 	var res []exit
 	for _, e := range out {
 		sub := *w

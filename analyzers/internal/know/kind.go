@@ -26,6 +26,8 @@ const (
 	SQLQuery    // returns rows
 	SQLQueryRow // returns one row to scan
 	SQLGet      // scans into Arg2-1 directly: sqlx Get and Select
+	SQLText     // a text made of the text at Arg and the arguments from Arg2 on: both are returned
+	SQLNamedRow // as SQLNamed, and returns rows
 	SQLNamed    // bind values come from a struct or map at Arg2
 	SQLPrepare  // returns a statement whose Exec and Query take only bind arguments
 	StmtExec    // Arg is the first bind argument

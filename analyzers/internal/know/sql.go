@@ -110,7 +110,14 @@ var sqlRows = []Row{
 	{sqlx, "Row", "Scan|StructScan|MapScan|Err", Scan, 0, -1},
 	{sqlx, "Rows", "Scan|StructScan|MapScan", Scan, 0, -1},
 	{sqlx, "Rows", "Next", RowNext, -1, -1},
-	{sqlx, "DB", "Unsafe|Rebind", SameTx, -1, -1},
+	{sqlx, "*", "NamedQueryContext", SQLNamedRow, 1, 2},
+	{sqlx, "*", "NamedQuery", SQLNamedRow, 0, 1},
+	{sqlx, "", "NamedQueryContext", SQLNamedRow, 2, 3},
+	{sqlx, "", "NamedQuery", SQLNamedRow, 1, 2},
+	{sqlx, "", "In|Named", SQLText, 0, 1},
+	{sqlx, "", "Rebind", IDText, 1, -1},
+	{sqlx, "*", "Rebind", IDText, 0, -1},
+	{sqlx, "DB", "Unsafe", SameTx, -1, -1},
 }
 
 // NoRows are the error variables by which the libraries say that a row was not there.
