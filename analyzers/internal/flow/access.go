@@ -172,7 +172,7 @@ func (w *walker) initial(o *Object, addr *Value, ins *Instr) *Value {
 		if fa := addr.fa; fa != nil && t.has(FromPayload) && fa.N&(FieldEventID|FieldDedupKey) != 0 {
 			t.Bits |= FromEventID
 		}
-		return w.fresh(ins.T, t, w.slotOf(addr))
+		return w.fresh(ins.T, t.ofField(addr.fa), w.slotOf(addr))
 	}
 	for range maxChase {
 		base, p := w.base(o, addr.Path)
@@ -187,7 +187,7 @@ func (w *walker) initial(o *Object, addr *Value, ins *Instr) *Value {
 			if fa := addr.fa; fa != nil && t.has(FromPayload) && fa.N&(FieldEventID|FieldDedupKey) != 0 {
 				t.Bits |= FromEventID
 			}
-			return w.fresh(ins.T, t, w.slotOf(addr))
+			return w.fresh(ins.T, t.ofField(addr.fa), w.slotOf(addr))
 		}
 	}
 	if o.Local && !o.Taint.has(FromMessage|FromPayload) {
@@ -257,7 +257,7 @@ func (w *walker) slotOf(addr *Value) string {
 
 // fieldTaint says where the content of a field comes from.
 func (w *walker) fieldTaint(o *Object, addr *Value, ins *Instr) Taint {
-	t := o.Taint
+	t := o.Taint.ofField(addr.fa)
 	fa := addr.fa
 	if fa == nil {
 		return t

@@ -204,6 +204,9 @@ func (w *walker) binary(ins *Instr) *Value {
 	t := x.T.join(y.T)
 	w.in.asks(x)
 	w.in.asks(y)
+	if r, known := comparedLeft(ins.S, x, y); known {
+		return boolVal(r).with(t)
+	}
 	switch ins.S {
 	case "==", "!=":
 		if r, known := w.sized(ins, x, y); known {
@@ -243,11 +246,15 @@ func (w *walker) binary(ins *Instr) *Value {
 			return boolVal(r).with(t)
 		}
 		return taintVal(t)
+	case "*", "/", "%", "|", "&":
+		t = t.made()
 	case "-":
+		t = t.made()
 		if w.fr.exact && x.K == VInt && y.K == VInt {
 			return w.counted(x.I-y.I, t)
 		}
 	case "+":
+		t = t.made()
 		if w.fr.exact && x.K == VInt && y.K == VInt {
 			return w.counted(x.I+y.I, t)
 		}

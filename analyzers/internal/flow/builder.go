@@ -18,6 +18,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect:
 		ch.kind, ch.insPos = row.Kind, ins.Call.At
 		ch.steps = nil
+		if row.Kind == know.BuildSelect && len(args) > 0 {
+			ch.steps = []step{{"Columns", args, ins.Call.At}}
+		}
 		if row.Arg >= 0 {
 			ch.table = text(at(args, row.Arg))
 		}
@@ -40,6 +43,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	}
+	if recv != nil && recv.K == VRow {
+		return w.scan(ins, recv, w.variadic(args, 0))
+	}
 	for _, a := range args {
 		if t := w.txOf(a); t != nil && ch.tx == nil {
 			ch.tx = t
@@ -47,6 +53,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	}
 	if ch.tx == nil && ch.root != nil {
 		w.handle = ch.root
+	}
+	if row.Kind == know.BuildText {
+		return []exit{{w.builtText(ins, &ch), w.st}}
 	}
 	stmt, binds := ch.text, ch.binds
 	if ch.kind != know.BuildRaw {
@@ -72,6 +81,26 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 	}
 	return out
+}
+
+// builtText is a collected statement as it is handed to somebody else who runs it: its text and its arguments.
+func (w *walker) builtText(ins *Instr, ch *chain) []*Value {
+	txt, binds := w.render(ch)
+	q := strVal(txt, Taint{})
+	q.O = w.in.newObject(nil)
+	q.O.Chain = ch
+	return w.textArgs(ins, q, binds)
+}
+
+// textArgs is a statement's text, its arguments, and no error.
+func (w *walker) textArgs(ins *Instr, text *Value, binds []*Value) []*Value {
+	list := &Value{K: VRef, O: w.in.newObject(nil)}
+	list.O.Local = true
+	for i, b := range binds {
+		w.st.set(cell{list.O.id, "[" + itoa(i) + "]"}, b)
+	}
+	out := []*Value{text, list, nilVal}
+	return out[:min(len(out), len(ins.Call.Res))]
 }
 
 // render writes a collected statement as SQL, so that one judge judges all.
@@ -124,9 +153,20 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 				v := at(s.args, 1)
 				if v.expr != "" {
 					set = append(set, x.S+" = "+v.expr)
+					setBinds = append(setBinds, v.Elems...)
 				} else {
 					set = append(set, x.S+" = ?")
 					setBinds = append(setBinds, v)
+				}
+			} else if fields, whole := w.document(x); whole && len(fields) > 0 {
+				for _, f := range fields {
+					if f.val.expr != "" {
+						set = append(set, f.name+" = "+f.val.expr)
+						setBinds = append(setBinds, f.val.Elems...)
+						continue
+					}
+					set = append(set, f.name+" = ?")
+					setBinds = append(setBinds, f.val)
 				}
 			} else {
 				set = append(set, text(x))
@@ -162,7 +202,11 @@ func (w *walker) render(ch *chain) (string, []*Value) {
 	case know.BuildDelete:
 		b.WriteString("DELETE FROM " + table)
 	default:
-		b.WriteString("SELECT 1 FROM " + table)
+		what := "1"
+		if len(cols) > 0 {
+			what = strings.Join(cols, ", ")
+		}
+		b.WriteString("SELECT " + what + " FROM " + table)
 	}
 	if len(where) > 0 {
 		b.WriteString(" WHERE " + strings.Join(where, " AND "))

@@ -112,6 +112,7 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		for _, a := range args {
 			t = t.join(w.deep(a))
 		}
+		t = t.made()
 		if v := w.appended(args); v != nil {
 			return ok(v)
 		}
@@ -214,6 +215,9 @@ func (w *walker) library(ins *Instr, args []*Value) []exit {
 		}
 		t = t.join(w.deep(a))
 	}
+	if combines(c.Name) {
+		t = t.made()
+	}
 	silent := strings.Contains(c.Pkg, "log") || strings.HasPrefix(c.Pkg, "net/http")
 	if !silent {
 		for _, a := range args {
@@ -302,6 +306,9 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 	}
 	if c.Kind != CallStatic {
 		t.Bits |= FromUnseen
+	}
+	if combines(name) {
+		t = t.made()
 	}
 	vals := make([]*Value, len(c.Res))
 	for i, r := range c.Res {

@@ -38,6 +38,7 @@ type Hit struct {
 	state   bool   // reached only where a row is in some state
 	pool    bool   // surely in no transaction
 	mark    string // the place in a store where a look asks
+	row     string // of an INSERT: the key of the look that has just asked for its row
 	cache   bool   // a Redis key that is set or deleted
 }
 
@@ -53,6 +54,7 @@ type site struct {
 	Pool  bool   // surely in no transaction
 	Place string // where in the store it asks, to tell which write is its mark
 	chain *frame
+	keys  map[string]*Value // of a look: the columns by which it asks
 }
 
 // effect records that an effect is reached: at once, or when its transaction commits.
@@ -67,7 +69,7 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 	if !h.Pos.IsValid() {
 		h.Pos = ins.Pos
 	}
-	h.pool = w.onPool()
+	h.pool, h.row = w.onPool(), w.asksRow
 	if w.breaks(h) {
 		return
 	}

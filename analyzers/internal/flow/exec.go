@@ -235,7 +235,7 @@ func (w *walker) lift(v *Value, ins *Instr, fn *Func) *Value {
 		return v
 	}
 	c := *v
-	c.T = Taint{Bits: v.T.Bits, Srcs: srcs}
+	c.T = Taint{Bits: v.T.Bits, Srcs: srcs, Reads: v.T.Reads}
 	return &c
 }
 

@@ -220,6 +220,10 @@ func (w *walker) encode(ins *Instr, full []*Value, v *Value) []exit {
 	for i := range out {
 		if len(out[i].vals) > 0 {
 			c := *out[i].vals[0]
+			c.T.Reads = nil
+			for _, r := range w.backInto(v) {
+				c.T.Reads = joinReads(c.T.Reads, []*read{r.row.col("*", true)})
+			}
 			c.enc = typ
 			c.from = v
 			out[i].vals[0] = &c

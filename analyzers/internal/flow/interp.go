@@ -62,9 +62,11 @@ type interp struct {
 	onSQL func(ran)       // a statement is executed
 	money *moneyRun       // set when money calls are looked for
 	wires *wires          // set when the program is put together
-	rows  *relayRun       // set when relays of stored rows are looked for
-	ids   bool            // random ids are looked for: where their makers are handed over counts
-	feed  *feed           // the receive whose way is followed
+
+	leaves map[string][]remains // what is in the rows afterwards
+	rows   *relayRun            // set when relays of stored rows are looked for
+	ids    bool                 // random ids are looked for: where their makers are handed over counts
+	feed   *feed                // the receive whose way is followed
 }
 
 type objKey struct {
@@ -244,6 +246,9 @@ type walker struct {
 	handle *Value
 	hcall  *Call
 	query  *sqltext.Statement // that was last run
+	// asksRow is the key of the look that has just asked for the row that the INSERT under way adds.
+	asksRow string
+	reading *rowRead // the row that the query under way reads
 }
 
 func (w *walker) walk() {

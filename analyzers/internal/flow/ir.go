@@ -243,7 +243,8 @@ type Method struct {
 // An Edge says that what is in Src may be in Dst. A slot is a string:
 // "P|func|i" a parameter, "R|func|i" a result, "F|type|field", "G|pkg.var", "L|func|value" a local container,
 // "V|func|i" a free variable; a source may also be a leaf: "f|func" a function, "m|func" a bound method,
-// "t|type" a concrete type, "k|func|place" a reader made there.
+// "t|type" a concrete type, "k|func|place" a reader made there,
+// "q|type|text" a statement prepared of it.
 type Edge struct {
 	Dst, Src string
 	Pos      Pos // where the value is handed over

@@ -308,6 +308,9 @@ func (l *lowerer) declare(t types.Type) {
 	}
 	l.decls[name] = true
 	d := TypeDecl{Name: name}
+	if t := taggedTable(n); t != "" {
+		l.unit.Globals = append(l.unit.Globals, Global{Name: tableTag(name), C: Const{Kind: CString, S: t}})
+	}
 	var ms *types.MethodSet
 	if iface, ok := n.Underlying().(*types.Interface); ok {
 		d.Iface = true

@@ -193,7 +193,7 @@ func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 // interesting reports whether a value of the type can decide which code runs: functions, interfaces, and containers
 // of them; also channels of what may be work.
 func interesting(t types.Type) bool {
-	if isReader(t) || isWriter(t) {
+	if isReader(t) || isWriter(t) || isStatement(t) {
 		return true
 	}
 	switch u := t.Underlying().(type) {

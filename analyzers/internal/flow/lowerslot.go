@@ -75,7 +75,7 @@ func (f *funcLowerer) wraps(slot string, v ssa.Value, pos Pos) {
 // is handed over.
 func edgePos(src string, pos Pos) Pos {
 	switch src[0] {
-	case 'f', 'm', 't', 'k', 'G':
+	case 'f', 'm', 't', 'k', 'q', 'G':
 		return pos
 	}
 	return Pos{}
@@ -262,6 +262,9 @@ func (f *funcLowerer) resultSlots(c *ssa.Call, i int) []string {
 	if fn := com.StaticCallee(); fn != nil {
 		if makesReader(c, fn) {
 			return []string{"k|" + f.out.ID + "|" + siteKey(f.callPos(c, f.pos(c.Pos())))}
+		}
+		if text, ok := preparedText(fn, com.Args); ok {
+			return []string{"q|" + text}
 		}
 		if over := writerOver(fn, com.Args); over != nil {
 			return f.slots(over)

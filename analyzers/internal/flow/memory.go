@@ -82,6 +82,33 @@ func (w *walker) lookup(ins *Instr) {
 	pair(v, top)
 }
 
+// remembered asks a set of a library for something of the message. What it remembers lives in the process. Of a value
+// that is found only this is known, and of one that is not, nothing.
+func (w *walker) remembered(ins *Instr, full []*Value, set, key *Value) []exit {
+	out := w.library(ins, full)
+	last := -1
+	for i, r := range ins.Call.Res {
+		if r != nil && r.Kind == KBool {
+			last = i
+		}
+	}
+	if last < 0 || set == nil || set.O != nil && set.O.Local || !fromEvent(w.deep(key)) {
+		return out
+	}
+	w.in.memory = true
+	w.in.sink(Sink{Kind: SinkSeen, Name: lastPart(slotName(set)), Pos: ins.Pos}, key, w)
+	dup := w.check(&site{Pos: placeOf(ins), Desc: "a set in memory", Store: "memory"}) == outDup
+	if !w.in.world.Memory {
+		return out
+	}
+	for i := range out {
+		vals := append([]*Value(nil), out[i].vals...)
+		vals[last] = boolVal(dup)
+		out[i].vals = vals
+	}
+	return out
+}
+
 // callables are the functions and implementations that a map made in sight holds.
 func (w *walker) callables(m *Value) []*Value {
 	var out []*Value

@@ -84,24 +84,27 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.TxnEnd:
 		return w.quiet(ins)
 
-	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed:
+	case know.SQLText:
+		return one(w.textArgs(ins, at(args, row.Arg), w.variadic(args, row.Arg2))...)
+	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed, know.SQLNamedRow:
 		if recv == nil {
 			recv = handleAmong(args, row.Arg)
 		}
 		return w.sqlText(ins, row, recv, args)
 	case know.SQLPrepare:
 		st := &Value{K: VRef, O: w.in.object(w.fr, ins, 1, nil)}
-		st.O.Chain = &chain{text: at(args, row.Arg), tx: w.txOf(recv)}
+		st.O.Chain = &chain{text: at(args, row.Arg), tx: w.txOf(recv), root: preparedOn(c.Recv)}
 		return one(fit(c, st, nilVal)...)
-	case know.StmtExec, know.StmtQuery, know.StmtQueryRow:
-		if recv != nil && recv.O != nil && recv.O.Chain != nil && recv.O.Chain.text != nil {
-			return w.runSQL(ins, row.Kind, recv, recv.O.Chain.text, w.variadic(args, row.Arg), nil)
-		}
-		return w.sqlUnknown(ins, row.Kind, args)
+	case know.StmtExec, know.StmtQuery, know.StmtQueryRow, know.StmtNamed:
+		return w.prepared(ins, row, recv, args)
+	case know.StmtOnTx:
+		return one(fit(c, w.onTx(w.statement(at(args, row.Arg)), w.txOf(recv)), nilVal)...)
 	case know.BatchQueue:
 		return w.queue(ins, recv, args, row)
 	case know.BatchSend:
 		return w.sendBatch(ins, recv, at(args, row.Arg))
+	case know.BatchNext:
+		return w.batchOutcome(ins, recv)
 	case know.CopyFrom:
 		w.effect(ins, EffDB, "COPY FROM", w.txOf(recv))
 		return w.quiet(ins)
@@ -160,6 +163,8 @@ func (w *walker) sqlText(ins *Instr, row *know.Row, recv *Value, args []*Value) 
 			return w.selected(out, at(args, row.Arg-1))
 		}
 		return w.got(out, at(args, row.Arg-1))
+	case know.SQLNamedRow:
+		return w.runSQL(ins, know.SQLQuery, recv, at(args, row.Arg), nil, at(args, row.Arg2))
 	case know.SQLNamed:
 		return w.runSQL(ins, row.Kind, recv, at(args, row.Arg), nil, at(args, row.Arg2))
 	}
@@ -277,8 +282,10 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.GormCreate, know.GormSave, know.GormUpdate, know.GormDelete, know.GormFind, know.GormCount, know.GormChain,
 		know.GormExec, know.GormFirstOrCreate:
 		return w.gorm(ins, row, recv, args)
-	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildRaw, know.BuildStep, know.BuildRun:
+	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect, know.BuildRaw, know.BuildStep, know.BuildRun, know.BuildText:
 		return w.build(ins, row, recv, args)
+	case know.GormAssign:
+		return w.assignments(ins, row, args)
 	case know.BuildExpr:
 		return one(&Value{K: VNotNil, expr: text(at(args, row.Arg)), Elems: w.variadic(args, row.Arg2)})
 	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,

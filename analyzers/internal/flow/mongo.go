@@ -39,12 +39,16 @@ func (w *walker) mongo(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		return m.bulk(w.gathered(at(args, row.Arg)))
 	case know.MongoUpdate:
 		filter := at(args, row.Arg)
-		u := w.mongoUpdate(filter, at(args, row.Arg2), c.Name == "UpdateByID", strings.Contains(c.Name, "One"))
+		u := w.mongoUpdate(m.coll, filter, at(args, row.Arg2), c.Name == "UpdateByID", strings.Contains(c.Name, "One"))
 		for _, o := range w.variadic(args, row.Arg2+1) {
 			u.options(w, o)
 		}
 		return m.update(u, fromEvent(w.deep(filter)))
 	case know.MongoReplace:
+		if w.rowWrittenBack(at(args, row.Arg2), "mongo:"+m.coll, w.documentKeys(at(args, row.Arg))) {
+			w.effect(ins, EffMongo, m.name, m.tx)
+			return m.done(-1, -1, -1, nil)
+		}
 		w.naturally(ins, EffMongo, m.name, "", m.tx)
 		return m.done(-1, -1, -1, nil)
 	case know.MongoDelete:
@@ -59,7 +63,9 @@ func (w *walker) mongo(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 				rs = rowFail
 			}
 		}
-		return m.row(rs, s)
+		out := m.row(rs, s)
+		out[0].vals[0].Row.read = newRowRead("mongo:"+m.coll, w.documentKeys(at(args, row.Arg)))
+		return out
 	case know.MongoCount:
 		if s := m.look(at(args, row.Arg)); s != nil {
 			o := w.check(s)
@@ -148,7 +154,7 @@ func (m *mongoCall) bulk(models []*Value) []exit {
 		case strings.HasPrefix(kind, "Insert"):
 			inserts = true
 		case strings.HasPrefix(kind, "Update"):
-			relative = relative || !w.mongoUpdate(filter, update, false, strings.Contains(kind, "One")).same
+			relative = relative || !w.mongoUpdate(m.coll, filter, update, false, strings.Contains(kind, "One")).same
 		}
 	}
 	switch {
@@ -256,7 +262,7 @@ func (m *mongoCall) update(u *mongoUpdate, byEvent bool) []exit {
 			return m.row(rowFound, s)
 		}
 		return m.done(1, 1, -1, s)
-	case !u.same:
+	case !u.same, u.own && u.upsert:
 		w.effect(m.ins, EffMongo, m.name, m.tx)
 	default:
 		w.naturally(m.ins, EffMongo, m.name, "", m.tx)
@@ -354,6 +360,8 @@ type mongoUpdate struct {
 	fresh    bool // a value is another one each time
 
 	w     *walker
+	coll  string
+	keys  map[string]*Value // what the filter asks to be equal
 	conds []string
 	sets  []string
 	binds []*Value
@@ -384,8 +392,11 @@ func (u *mongoUpdate) options(w *walker, o *Value) {
 	}
 }
 
-func (w *walker) mongoUpdate(filter, doc *Value, byID, one bool) *mongoUpdate {
-	u := &mongoUpdate{w: w, not: make(map[string]*Value)}
+func (w *walker) mongoUpdate(coll string, filter, doc *Value, byID, one bool) *mongoUpdate {
+	u := &mongoUpdate{w: w, coll: "mongo:" + coll, keys: w.documentKeys(filter), not: make(map[string]*Value)}
+	if byID {
+		u.keys = map[string]*Value{"id": filter}
+	}
 	whole, constant := false, true
 	if byID {
 		u.cond("_id", "=", filter)
@@ -545,6 +556,11 @@ func (u *mongoUpdate) op(op docField) {
 				u.sets = append(u.sets, col+" = NULL")
 				continue
 			}
+			if u.w.writtenBack(f.val, u.coll, f.name, u.keys) {
+				as("%s + %s")
+				continue
+			}
+			u.w.remain(u.coll, f.name, f.val, u.keys)
 			u.sets = append(u.sets, col+" = "+u.bind(f.val))
 		case "$unset":
 			u.sets = append(u.sets, col+" = NULL")
@@ -587,6 +603,18 @@ func (u *mongoUpdate) push(f docField, again bool) {
 type docField struct {
 	name string
 	val  *Value
+}
+
+// documentKeys are the fields that a filter asks to be equal to a value.
+func (w *walker) documentKeys(filter *Value) map[string]*Value {
+	keys := make(map[string]*Value)
+	fields, _ := w.document(filter)
+	for _, f := range fields {
+		if ops, _ := w.document(f.val); len(ops) == 0 {
+			keys[plainName(strings.TrimPrefix(f.name, "_"))] = f.val
+		}
+	}
+	return keys
 }
 
 // document takes a document apart: a bson.M or map, or a bson.D. whole is false where it may have further fields.

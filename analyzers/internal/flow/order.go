@@ -112,6 +112,7 @@ type pair struct {
 	mark  *Event
 	write *Event
 	place string // of a mark by its key, to tell whether a look asks for it
+	look  string // of a row that is a mark since a look asked for it: the look's key
 }
 
 // ordering watches the paths of one root.

@@ -33,12 +33,38 @@ func (o *ordering) pairing(w *walker, e *Event) {
 		switch {
 		case a.Kind == EvCheck && a.Outcome == outFresh && !a.Site.Look && a.Site.Store != "state" && a.Site.Store != "memory" && a.Site.Store != "name":
 			o.couple(w, a, e, true)
+		case a.Kind == EvEffect && a.Hit.row != "":
+			o.coupleRow(w, a, e)
 		case a.Kind == EvEffect && e.Hit.mark != "" && a.Hit.Kind == EffDB:
 			o.put(pair{kind: MarkElsewhere, mark: e, write: a, place: e.Hit.mark})
 		case a.Kind == EvEffect && a.Hit.mark != "" && e.Hit.Kind == EffDB:
 			o.put(pair{kind: MarkElsewhere, mark: a, write: e, place: a.Hit.mark})
 		}
 	}
+}
+
+// coupleRow finds out how a business row that a look asks for and a later write miss each other.
+func (o *ordering) coupleRow(w *walker, m, e *Event) {
+	row, h := m.Hit, e.Hit
+	if h.Kind != EffDB || m.Pos == e.Pos {
+		return
+	}
+	p := pair{mark: m, write: e, look: row.row}
+	switch {
+	case row.tx == nil && row.pool:
+		p.kind = MarkOutside
+	case row.tx == nil:
+		return
+	case h.tx == nil && h.pool:
+		p.kind = o.commitBetween(w, row.tx, m, true)
+	case h.tx != nil && top1(h.tx) != top1(row.tx):
+		if p.kind = o.commitBetween(w, row.tx, m, true); p.kind != MarkCommitted {
+			p.kind = WriteOtherTx
+		}
+	default:
+		return
+	}
+	o.put(p)
 }
 
 // couple finds out how a mark and a write miss each other.
@@ -152,10 +178,6 @@ func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*
 	if pr.place != "" && !o.looks[pr.place] {
 		return false // a key that is set and that nobody asks for
 	}
-	if pr.mark.Site == nil {
-		return true
-	}
-	s := pr.mark.Site
 	run := func(key string, w World) *ordering {
 		if decides[key] == nil {
 			d := newOrdering(o.p, o.root)
@@ -165,6 +187,13 @@ func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*
 		}
 		return decides[key]
 	}
+	if pr.look != "" {
+		return !run("only "+pr.look, World{Dup: true, Only: pr.look}).reached[pr.write.Pos]
+	}
+	if pr.mark.Site == nil {
+		return true
+	}
+	s := pr.mark.Site
 	if s.Store == "sql" && !o.p.dedupTable(s.Table) && run("only "+s.Key, World{Dup: true, Only: s.Key}).reached[pr.write.Pos] {
 		return false
 	}

@@ -22,6 +22,8 @@ type Program struct {
 	globals    map[string]*Global
 	sent       map[string]map[string]bool // what is sent on the channels of messages that a slot may hold
 	queues     map[string]bool            // [Program.ownQueue]
+	left       map[string]map[string][]remains
+	fields     map[string]string // [Program.fieldNamed]
 	units      []*Unit
 	own        map[*Edge]bool
 	ownPkgs    map[string]bool
@@ -206,6 +208,9 @@ func (p *Program) tableOf(typ string) string {
 				}
 			}
 		}
+	}
+	if g := p.globals[tableTag(typ)]; t == "" && g != nil {
+		t = g.C.S
 	}
 	if t == "" {
 		_, name := splitType(typ)

@@ -90,6 +90,10 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 		}
 	}
 	first.execute(r)
+	if p.left == nil {
+		p.left = make(map[string]map[string][]remains)
+	}
+	p.left[r.Fn.ID] = first.leaves
 	v.GaveUp = first.gaveUp
 	v.Active = first.active || r.Kind != RootSource
 	p.enteredFrom(first)

@@ -72,7 +72,7 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 			case o == outFail:
 				return cmd(zeroOf(row.Kind), &Value{K: VErr, S: errFail, Site: s}, s)
 			case row.Kind == know.RedisGet && o == outDup:
-				return cmd(&Value{K: VNotNil}, nilVal, s)
+				return cmd(&Value{K: VNotNil, T: redisRow(key).taint("*")}, nilVal, s)
 			case row.Kind == know.RedisGet:
 				return cmd(strVal("", Taint{}), &Value{K: VErr, S: errNoRows, Site: s}, s)
 			case row.Kind == know.RedisExists:
@@ -82,11 +82,17 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		if row.Kind == know.RedisGet {
 			st := w.st.fork()
-			out := cmd(taintVal(Taint{Bits: FromRow}), nilVal, nil)
+			out := cmd(taintVal(redisRow(key).taint("*")), nilVal, nil)
 			return append(out, exit{[]*Value{{K: VTuple, Elems: []*Value{strVal("", Taint{}), {K: VErr, S: errNoRows}}, Dyn: "redis.Cmd"}}, st})
 		}
 		return cmd(top, nilVal, nil)
 	case know.RedisSet:
+		for _, v := range append([]*Value{at(args, row.Arg2)}, w.variadic(args, row.Arg2)...) {
+			if row.Arg2 >= 0 && w.writtenBack(v, "redis", "*", redisRow(key).keys) {
+				w.effect(ins, EffRedis, "Redis "+ins.Call.Name+" "+shown(key), nil)
+				return cmd(top, nilVal, nil)
+			}
+		}
 		w.in.wrote["new:redis:"+keyOf(key)] = true
 		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "redis:"+keyOf(key), nil)
 		if w.setsNX(args) && !fresh {
@@ -117,6 +123,9 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	}
 	return w.quiet(ins)
 }
+
+// redisRow is the value of a key.
+func redisRow(key *Value) *rowRead { return newRowRead("redis", map[string]*Value{"key": key}) }
 
 // lockName reports whether a key says that it is a lock: it is held, not remembered.
 func (w *walker) lockName(key *Value) bool {

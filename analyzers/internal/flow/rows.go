@@ -15,7 +15,7 @@ func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, 
 	for _, b := range binds {
 		t.Bits |= w.deep(b).Bits & (FromPayload | FromMessage | FromUnseen)
 	}
-	row := &Value{K: VRow, Row: &rowVal{state: rs, value: val, site: s, taint: t, query: w.query}, Site: s, O: w.in.newObject(nil)}
+	row := &Value{K: VRow, Row: &rowVal{state: rs, value: val, site: s, taint: t, query: w.query, read: w.reading}, Site: s, O: w.in.newObject(nil)}
 	errv := w.rowErr(rs, s, how)
 	switch how {
 	case know.SQLExec, know.SQLNamed, know.StmtExec, know.GormExec, know.BuildRun:
@@ -110,15 +110,23 @@ func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 			if d.K != VRef || d.O == nil {
 				continue
 			}
-			v := taintVal(Taint{Bits: r.taint.Bits | FromRow}.join(w.columns(r.query, i)))
+			v := taintVal(Taint{Bits: r.taint.Bits | FromRow}.join(w.columns(r.query, i)).join(r.readAt(i, len(dests))))
 			if r.value != nil && i == 0 {
 				v = r.value
 			}
+			known := false
+			if l := w.found(r.read, queryColumn(r.query, i)); l != nil && r.value == nil {
+				l.T = l.T.join(v.T)
+				v, known = l, true
+			}
 			w.st.clear(d.O, d.Path)
-			if d.Path == "" && r.value == nil {
+			if d.Path == "" && r.value == nil && !known {
 				w.st.set(cell{d.O.id, "?"}, v)
 			} else {
 				w.st.set(cell{d.O.id, d.Path}, v)
+			}
+			if r.wholeAt(len(dests)) {
+				w.foundFields(d, r.read)
 			}
 		}
 	}
@@ -190,7 +198,7 @@ func (w *walker) collect(ins *Instr, row *know.Row, args []*Value) []exit {
 	if rows.K != VRow {
 		return w.library(ins, args)
 	}
-	t := Taint{Bits: rows.Row.taint.Bits | FromRow}.join(w.columns(rows.Row.query, -1))
+	t := Taint{Bits: rows.Row.taint.Bits | FromRow}.join(w.columns(rows.Row.query, -1)).join(rows.Row.read.taint("*"))
 	switch rows.Row.state {
 	case rowTaken, rowFail:
 		return []exit{{fit(c, nilVal, w.rowErr(rows.Row.state, rows.Row.site, know.Scan)), w.st}}
@@ -321,7 +329,14 @@ func (w *walker) got(out []exit, dest *Value) []exit {
 		if n := len(out[i].vals); n > 0 && out[i].vals[n-1].K == VNil {
 			sub := *w
 			sub.st = out[i].st
-			sub.fillAll(dest, Taint{Bits: FromRow}.join(w.columns(w.query, -1)))
+			whole := ""
+			if w.reading != nil {
+				if whole = queryColumn(w.query, 0); whole == "" || len(w.query.Outputs) > 1 {
+					whole = "*"
+				}
+			}
+			sub.fillAll(dest, Taint{Bits: FromRow}.join(w.columns(w.query, -1)).join(w.reading.taint(whole)))
+			sub.foundFields(dest, w.reading)
 			if row := out[i].vals[n-1].Row; row != nil && dest.K == VRef && dest.O != nil {
 				sub.st.set(cell{dest.O.id, dest.Path}, row.value)
 				out[i].vals[n-1] = nilVal

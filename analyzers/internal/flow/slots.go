@@ -14,6 +14,7 @@ type binding struct {
 	Method bool   // with a receiver
 	Type   string // a concrete type
 	Reader string // a reader of a client: the function that makes it and where
+	SQL    string // the text of a prepared statement, after the type that prepared it
 	Edge   *Edge  // where it was handed over
 }
 
@@ -110,6 +111,9 @@ func (p *Program) leaf(src string, e *Edge, have map[string]bool, out *[]binding
 	case 'k':
 		have[src] = true
 		*out = append(*out, binding{Reader: src[2:], Edge: e})
+	case 'q':
+		have[src] = true
+		*out = append(*out, binding{SQL: src[2:], Edge: e})
 	}
 }
 
@@ -117,7 +121,7 @@ func (p *Program) leaf(src string, e *Edge, have map[string]bool, out *[]binding
 // interface value, a result of a function that cannot be seen.
 func (p *Program) through(src string) []string {
 	switch src[0] {
-	case 'f', 'm', 't', 'k':
+	case 'f', 'm', 't', 'k', 'q':
 		return nil
 	case 'C': // C|slot|i: the result of calling what the slot holds
 		body := src[2:]
@@ -187,7 +191,7 @@ func (p *Program) shallow(s string, depth int) []binding {
 	for _, e := range p.edges[s] {
 		p.leaf(e.Src, e, have, &out)
 		switch e.Src[0] {
-		case 'f', 'm', 't', 'k', 'C', 'I':
+		case 'f', 'm', 't', 'k', 'q', 'C', 'I':
 		default:
 			out = append(out, p.shallow(e.Src, depth+1)...)
 		}

@@ -16,6 +16,7 @@ type sqlCall struct {
 	st    *sqltext.Statement
 	binds []*Value
 	named *Value // a struct or map of bind values
+	built *chain // of a text that a builder has made
 }
 
 // bind is the value of a placeholder, nil when it is not known which.
@@ -101,8 +102,11 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 			continue
 		}
 		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
+		if txt.O != nil {
+			c.built = txt.O.Chain
+		}
 		c.ran(txt.S)
-		w.query = st
+		w.query, w.reading = st, nil
 		out = c.exec(how)
 		if len(out) > 0 {
 			w.st = out[0].st
@@ -115,7 +119,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 }
 
 func (w *walker) sqlUnknown(ins *Instr, how know.Kind, binds []*Value) []exit {
-	w.query = nil
+	w.query, w.reading = nil, nil
 	return w.rowsOut(ins, how, rowUnknown, -1, nil, nil)
 }
 
@@ -170,13 +174,24 @@ func (c *sqlCall) look(how know.Kind, tx *Tx, q *sqltext.Statement, exists bool)
 		table = q.From[0].Table.Name
 	}
 	w.in.wrote["read:"+strings.ToLower(table)] = true
+	if !exists {
+		w.reading = c.reads(q, table)
+	}
 	if !c.looksForEvent(q, table) {
 		if !exists && c.takenAway(q, table) {
 			return w.rowsOut(c.ins, how, rowAbsent, 0, nil, nil)
 		}
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, c.deepBinds())
 	}
-	s := &site{Pos: c.at(), Desc: "SELECT FROM " + showTable(table), Store: "sql", Table: table, Tx: tx, Look: true}
+	s := &site{Pos: c.at(), Desc: "SELECT FROM " + showTable(table), Store: "sql", Table: table, Tx: tx, Look: true,
+		keys: make(map[string]*Value)}
+	for _, cond := range q.Where.Conds {
+		for _, p := range cond.Value.Params {
+			if v := c.bind(p); cond.Op == sqltext.Equal && v != nil {
+				s.keys[strings.ToLower(cond.Column.Name)] = v
+			}
+		}
+	}
 	o := w.check(s)
 	count := !exists && len(c.st.Outputs) == 1 && c.st.Outputs[0].Value.Func == "count"
 	found, val := rowUnknown, (*Value)(nil)
@@ -310,6 +325,9 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		return c.marked(how, tx, s)
 	}
 	idem, _ := st.IdempotentIf(fresh)
+	for _, part := range st.Parts() {
+		idem = !c.sets(part) && idem
+	}
 	table := c.target()
 	desc := strings.ToUpper(st.Kind.String()) + " "
 	switch st.Kind {
@@ -399,7 +417,29 @@ func (c *sqlCall) effect(desc, table string, tx *Tx, idem bool) {
 	if c.w.in.wrote["taken:"+siteKey(c.at())] && c.w.in.world.Dup && !c.neverTaken(c.st) {
 		return
 	}
+	c.w.asksRow = c.lookedFor(table)
 	c.w.effect(c.ins, EffDB, desc, tx)
+	c.w.asksRow = ""
+}
+
+// lookedFor is the key of the last look, when it asked whether the row that a plain INSERT adds is there: by a column that
+// the INSERT fills with the same value.
+func (c *sqlCall) lookedFor(table string) string {
+	s := c.w.st.checked
+	if s == nil || !s.Look || s.Store != "sql" || c.st.Kind != sqltext.Insert || !strings.EqualFold(s.Table, table) || len(c.st.Rows) != 1 {
+		return ""
+	}
+	for i, col := range c.st.Columns {
+		if i >= len(c.st.Rows[0]) {
+			break
+		}
+		for _, p := range c.st.Rows[0][i].Params {
+			if v := c.bind(p); v != nil && s.keys[strings.ToLower(col)] != nil && sameBind(v, s.keys[strings.ToLower(col)]) {
+				return s.Key
+			}
+		}
+	}
+	return ""
 }
 
 // naturally records a write that is the same when repeated.

@@ -30,6 +30,9 @@ func (c *sqlCall) ran(text string) {
 	if c.recv != nil && c.recv.O != nil && c.recv.O.Chain != nil && c.recv.O.Chain.kind != know.None {
 		r.built = builtAt(c.recv.O.Chain, c.ins, c.st)
 	}
+	if c.built != nil {
+		r.built = builtAt(c.built, c.ins, c.st)
+	}
 	for _, part := range c.st.Parts() {
 		if part.Kind != sqltext.Insert {
 			continue

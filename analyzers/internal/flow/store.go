@@ -54,7 +54,10 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	}
 	if row.Kind == know.GormExec {
-		return w.gormExec(ins, &ch, recv, args)
+		return w.gormExec(ins, &ch, recv, args, nil)
+	}
+	if raw := rawStep(&ch); raw != nil && row.Kind == know.GormFind {
+		return w.gormExec(ins, &ch, recv, append([]*Value{at(raw.args, 0)}, w.variadic(raw.args, 1)...), at(args, 0))
 	}
 	table := ch.table
 	if table == "" {
@@ -73,34 +76,19 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 		return w.gormFind(ins, &ch, row.Kind, table, args)
 	case know.GormSave:
 		w.ormSaved(ins, &ch, table, at(args, 0))
-		w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
-	case know.GormUpdate:
-		if w.relative(args) {
+		if w.rowWrittenBack(at(args, 0), table, nil) {
 			w.effect(ins, EffDB, "UPDATE "+table, ch.tx)
 		} else {
-			return w.gormUpdate(ins, &ch, table)
+			w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
 		}
+		w.gormSaved(at(args, 0), table)
+	case know.GormUpdate:
+		return w.gormUpdate(ins, &ch, table, args)
 	case know.GormDelete:
 		w.ormDeleted(ins, &ch, table, args)
 		w.naturally(ins, EffDB, "DELETE FROM "+table, table, ch.tx)
 	}
 	return w.gormOut(ins, &ch, nilVal, -1, nil)
-}
-
-// gormUpdate sets absolute values; where its conditions name the state it leaves, a repetition meets no row.
-func (w *walker) gormUpdate(ins *Instr, ch *chain, table string) []exit {
-	for _, s := range ch.steps {
-		if s.name == "Where" && strings.Contains(strings.ToLower(text(at(s.args, 0))), "status") {
-			si := &site{Pos: ins.Call.At, Desc: "UPDATE " + table, Store: "state", Table: table, Tx: ch.tx}
-			if w.check(si) == outDup {
-				return w.gormOut(ins, ch, nilVal, 0, si)
-			}
-			w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
-			return w.gormOut(ins, ch, nilVal, 1, si)
-		}
-	}
-	w.naturally(ins, EffDB, "UPDATE "+table, table, ch.tx)
-	return w.gormOut(ins, ch, nilVal, -1, nil)
 }
 
 // relative reports whether an update computes from the present value: gorm.Expr.
@@ -124,8 +112,22 @@ func (w *walker) relative(args []*Value) bool {
 	return false
 }
 
-func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value) []exit {
+// rawStep is the text of a chain that has one.
+func rawStep(ch *chain) *step {
+	for i := range ch.steps {
+		if s := &ch.steps[i]; s.name == "Raw" && at(s.args, 0).K == VStr {
+			return s
+		}
+	}
+	return nil
+}
+
+// gormExec runs a text. What a query gives goes to dest.
+func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value, dest *Value) []exit {
 	out := w.runSQL(ins, know.SQLGet, recv, at(args, 0), w.variadic(args, 1), nil)
+	if dest != nil {
+		out = w.got(out, dest)
+	}
 	var res []exit
 	for _, e := range out {
 		sub := *w
@@ -178,28 +180,8 @@ func (w *walker) tableOf(v *Value) string {
 }
 
 func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string, model *Value) []exit {
-	skips, update := kind == know.GormFirstOrCreate, false
-	var key []string
-	for _, s := range ch.steps {
-		if s.name != "Clauses" {
-			continue
-		}
-		for _, a := range w.variadic(s.args, 0) {
-			if a.Dyn != "gorm.io/gorm/clause.OnConflict" {
-				continue
-			}
-			if a.O != nil {
-				if b := w.find(a.O, join(w.pathAt(a), "DoNothing"), nil, 0); b != nil {
-					if t, _ := b.truth(); t {
-						skips = true
-						continue
-					}
-				}
-			}
-			update = true
-		}
-	}
-	_ = key
+	skips, update, adds := w.upsertOf(ch, table)
+	skips = skips || kind == know.GormFirstOrCreate
 	w.modelStored(ins, table, model)
 	w.ormCreated(ins, ch, table, model, kind == know.GormFirstOrCreate, skips, update)
 	dedup := w.in.prog.dedupTable(table)
@@ -208,6 +190,9 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 		w.in.sink(Sink{Kind: SinkDedupSQL, Name: idName, Owner: table, Pos: ins.Call.At}, idv, w)
 	}
 	desc := "INSERT INTO " + table
+	if table == "" {
+		desc = "INSERT by GORM's " + ins.Call.Name
+	}
 	made := idv != nil && w.deep(idv).has(FromV4|FromFresh) && !w.deep(idv).has(FromPayload|FromMessage|FromEventID)
 	if (dedup || skips || idv != nil && sqltext.IsEventIDColumn(idName)) && !(made && idName != "") {
 		s := &site{Pos: ins.Call.At, Desc: desc, Store: "sql", Table: table, Tx: ch.tx}
@@ -225,6 +210,10 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 			w.naturally(ins, EffDB, desc, table, ch.tx)
 		}
 		return w.gormOut(ins, ch, nilVal, 1, s)
+	}
+	if update && adds {
+		w.effect(ins, EffDB, desc, ch.tx)
+		return w.gormOut(ins, ch, nilVal, 1, nil)
 	}
 	if update {
 		w.naturally(ins, EffDB, desc, table, ch.tx)
@@ -322,7 +311,9 @@ func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, a
 	}
 	fillDest := func(w *walker) {
 		if dest.K == VRef {
-			w.fillAll(dest, Taint{Bits: FromRow}.join(w.column(table, "*")))
+			r := w.gormRead(ch, table, w.variadic(args, 1))
+			w.fillAll(dest, Taint{Bits: FromRow}.join(w.column(table, "*")).join(r.taint("*")))
+			w.foundFields(dest, r)
 		}
 	}
 	notFound := func(w *walker, s *site) *Value {

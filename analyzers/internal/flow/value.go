@@ -73,18 +73,19 @@ type Src struct {
 
 // A Taint is all that is known of a value's origins.
 type Taint struct {
-	Bits Bits
-	Srcs []*Src
+	Bits  Bits
+	Srcs  []*Src
+	Reads []*read // columns of rows, see rowvalues.go
 }
 
 func (t Taint) join(o Taint) Taint {
-	if o.Bits == 0 && len(o.Srcs) == 0 {
+	if o.Bits == 0 && len(o.Srcs) == 0 && len(o.Reads) == 0 {
 		return t
 	}
-	if t.Bits == 0 && len(t.Srcs) == 0 {
+	if t.Bits == 0 && len(t.Srcs) == 0 && len(t.Reads) == 0 {
 		return o
 	}
-	out := Taint{Bits: t.Bits | o.Bits, Srcs: t.Srcs}
+	out := Taint{Bits: t.Bits | o.Bits, Srcs: t.Srcs, Reads: joinReads(t.Reads, o.Reads)}
 	for _, s := range o.Srcs {
 		if len(out.Srcs) >= 6 {
 			break
@@ -161,6 +162,7 @@ type Value struct {
 	base  string   // the slot of what a text begins with, when that is not known
 	from  *Value   // what it was encoded from, or the map whose key it is
 	box   TypeKind // one more than the kind of an unnamed type inside an interface
+	left  []*Value // what this event's handler has left where it was read: one of these
 	file  fileKind // of a file, and of a writer over one
 }
 
@@ -170,6 +172,7 @@ type rowVal struct {
 	value *Value // what Scan finds, nil when unknown
 	site  *site
 	taint Taint
+	read  *rowRead
 	query *sqltext.Statement
 }
 
@@ -202,7 +205,7 @@ func errVal(class string, t Taint) *Value { return &Value{K: VErr, S: class, T: 
 func strVal(s string, t Taint) *Value { return &Value{K: VStr, S: s, T: t} }
 
 func taintVal(t Taint) *Value {
-	if t.Bits == 0 && len(t.Srcs) == 0 {
+	if t.Bits == 0 && len(t.Srcs) == 0 && len(t.Reads) == 0 {
 		return &Value{K: VTop}
 	}
 	return &Value{K: VTop, T: t}
@@ -211,7 +214,7 @@ func taintVal(t Taint) *Value {
 // with returns v with further origins.
 func (v *Value) with(t Taint) *Value {
 	j := v.T.join(t)
-	if j.Bits == v.T.Bits && len(j.Srcs) == len(v.T.Srcs) {
+	if j.Bits == v.T.Bits && len(j.Srcs) == len(v.T.Srcs) && len(j.Reads) == len(v.T.Reads) {
 		return v
 	}
 	c := *v
@@ -243,6 +246,10 @@ func (v *Value) scalar() uint64 {
 		return mix(hashString(v.S))
 	case VRow:
 		return 77 + uint64(v.Row.state)
+	case VTuple:
+		if v.Ref.IsValid() || len(v.Elems) > 0 && v.Elems[0].Ref.IsValid() {
+			return mix(977 + uint64(len(v.Elems))) // what is queued in a batch
+		}
 	}
 	if v.O != nil && v.O.Tx != nil {
 		return mix(uint64(v.O.Tx.id) + 991)

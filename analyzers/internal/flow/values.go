@@ -163,6 +163,8 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		return w.pipeline(ins, row, full, args)
 	case know.GoFunc, know.CallFunc:
 		return w.runs(ins, row, args)
+	case know.MemoryAsk:
+		return w.remembered(ins, full, recv, at(args, row.Arg))
 	case know.Silent:
 		return w.silent(ins, full)
 	}

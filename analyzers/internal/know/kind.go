@@ -26,14 +26,18 @@ const (
 	SQLQuery    // returns rows
 	SQLQueryRow // returns one row to scan
 	SQLGet      // scans into Arg2-1 directly: sqlx Get and Select
+	SQLText     // a text made of the text at Arg and the arguments from Arg2 on: both are returned
+	SQLNamedRow // as SQLNamed, and returns rows
 	SQLNamed    // bind values come from a struct or map at Arg2
 	SQLPrepare  // returns a statement whose Exec and Query take only bind arguments
 	StmtExec    // Arg is the first bind argument
 	StmtQuery
 	StmtQueryRow
+	StmtNamed  // Arg holds the bind values
 	BatchQueue // pgx.Batch.Queue
 	BatchSend
-	CopyFrom // bulk insert; Arg is the table
+	BatchNext // the outcome of the next statement of a batch
+	CopyFrom  // bulk insert; Arg is the table
 
 	// Transactions and outcomes.
 	Begin       // returns a transaction
@@ -47,6 +51,7 @@ const (
 	EachRow     // runs Arg2 for each row of Arg
 	Affected    // RowsAffected of a result
 	UseTx       // returns a handle on the transaction Arg
+	StmtOnTx    // the statement Arg, on the transaction it was called on
 	SameTx      // returns the handle it was called on, possibly with options: WithContext, Debug
 	Savepoint   // Begin on a transaction
 
@@ -60,6 +65,7 @@ const (
 	GormChain // Where, Clauses, Model, …: collects
 	GormExec  // raw SQL, Arg the text
 	GormFirstOrCreate
+	GormAssign // makes the assignments of an upsert of the map Arg
 
 	// Query builders and ORMs that collect and then run.
 	BuildInsert // Arg is the table or model
@@ -69,6 +75,7 @@ const (
 	BuildRaw  // Arg is the statement's text, Arg2 its arguments
 	BuildStep // Columns, Values, Suffix, OnConflict, Where, …
 	BuildRun  // Exec, Scan, Save, …: the statement runs
+	BuildText // yields the statement's text and its arguments
 	BuildExpr // a piece of SQL as a value: Arg is the text
 
 	// Redis.
@@ -144,6 +151,7 @@ const (
 	Wait        // waits for goroutines
 	GoFunc      // runs the function Arg in another goroutine
 	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry
+	MemoryAsk   // asks a set in the memory of the process for Arg; its last boolean says that it was there
 	Silent      // no effect at all: logging, metrics, tracing
 	StringFn    // strings.Contains and the like on an error's text
 )

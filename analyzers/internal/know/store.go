@@ -21,6 +21,7 @@ var builderRows = []Row{
 	{squirrel, "*", "Exec|ExecContext|Query|QueryContext|QueryRow|QueryRowContext|Scan|ScanContext", BuildRun, -1, -1},
 	{squirrel, "", "ExecContextWith|ExecWith|QueryContextWith|QueryRowContextWith", BuildRun, -1, -1},
 
+	{squirrel, "*", "ToSql|MustSql", BuildText, -1, -1},
 	{squirrel, "", "Expr", BuildExpr, 0, 1},
 	{"gorm.io/gorm", "", "Expr", BuildExpr, 0, 1},
 

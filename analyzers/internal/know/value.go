@@ -5,6 +5,7 @@ const (
 	gofrs  = "github.com/gofrs/uuid"
 	satori = "github.com/satori/go.uuid"
 	huuid  = "github.com/hashicorp/go-uuid"
+	lru    = "github.com/hashicorp/golang-lru"
 )
 
 var idRows = []Row{
@@ -117,6 +118,10 @@ var valueRows = []Row{
 	{"sync", "WaitGroup", "Go", GoFunc, 0, -1},
 	{"sync", "WaitGroup", "Add|Done", Silent, -1, -1},
 	{"sync", "Once", "Do", CallFunc, 0, -1},
+	{"sync", "Map", "LoadOrStore|Load", MemoryAsk, 0, -1},
+	{lru, "*", "Contains|ContainsOrAdd|PeekOrAdd|Get|Peek", MemoryAsk, 0, -1},
+	{"github.com/patrickmn/go-cache", "*", "Get", MemoryAsk, 0, -1},
+	{"github.com/bits-and-blooms/bloom", "BloomFilter", "Test|TestString|TestAndAdd|TestAndAddString|TestOrAdd|TestOrAddString", MemoryAsk, 0, -1},
 	{"golang.org/x/sync/errgroup", "Group", "Go", GoFunc, 0, -1},
 	{"golang.org/x/sync/errgroup", "Group", "TryGo", GoFunc, 0, -1},
 	{"golang.org/x/sync/errgroup", "Group", "Wait", Wait, -1, -1},

@@ -53,13 +53,13 @@ func cutWord(s string) (word, rest string) {
 }
 
 // WithoutDown blanks what a migration tool runs to take a migration back: sections after "-- +goose Down",
-// "-- +migrate Down" and "-- migrate:down", and whole files named for it (x.down.sql). The text keeps its length and
+// "-- +migrate Down" and "-- migrate:down", below tern's "---- create above / drop below ----", and whole files named for it (x.down.sql). The text keeps its length and
 // its lines, so that offsets stay true.
 func WithoutDown(file, text string) string {
 	if isDownFile(file) {
 		return blank(text)
 	}
-	if !strings.Contains(text, "own") && !strings.Contains(text, "DOWN") {
+	if !strings.Contains(text, "own") && !strings.Contains(text, "DOWN") && !strings.Contains(text, ternLine) {
 		return text
 	}
 	var b strings.Builder
@@ -82,11 +82,17 @@ func WithoutDown(file, text string) string {
 	return b.String()
 }
 
+// ternLine parts a migration of tern: what takes it back stands below.
+const ternLine = "create above / drop below"
+
 // section tells a line that starts a section, and whether it is one for taking back.
 func section(line string) (down, ok bool) {
 	body, ok := strings.CutPrefix(strings.TrimSpace(line), "--")
 	if !ok {
 		return false, false
+	}
+	if strings.Trim(body, "- ") == ternLine {
+		return true, true
 	}
 	body = strings.ToLower(strings.TrimSpace(body))
 	for _, tool := range [...]string{"+goose ", "+migrate ", "migrate:", "+micrate "} {
