@@ -272,6 +272,7 @@ func (w *walker) fieldTaint(o *Object, addr *Value, ins *Instr) Taint {
 		pkg, typ := splitType(fa.S2)
 		role := know.FieldRole(know.Normal(pkg), typ, fa.S)
 		src := func(bit Bits, what string) Taint {
+			w.in.sources = true
 			return Taint{Bits: bit, Srcs: []*Src{{Bit: bit, Pos: fa.Pos, Enter: fa.Pos, Cross: fa.Pos, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: what, depth: w.fr.depth}}}
 		}
 		switch role {

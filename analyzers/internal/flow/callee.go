@@ -214,6 +214,9 @@ func (w *walker) library(ins *Instr, args []*Value) []exit {
 		}
 		t = t.join(w.deep(a))
 	}
+	if readsStore(c) {
+		t = t.asked()
+	}
 	silent := strings.Contains(c.Pkg, "log") || strings.HasPrefix(c.Pkg, "net/http")
 	if !silent {
 		for _, a := range args {
@@ -301,6 +304,7 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 		return w.adapt(c, out, t)
 	}
 	if c.Kind != CallStatic {
+		t = t.asked()
 		t.Bits |= FromUnseen
 	}
 	vals := make([]*Value, len(c.Res))

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
@@ -60,7 +61,7 @@ func (p *Program) Random(pkgs map[string]bool) []Sink {
 			continue
 		}
 		in := newInterp(p, World{})
-		in.limit, in.ids = 60_000, true
+		in.limit, in.ids, in.sinking = 60_000, true, true
 		in.try(Root{Fn: f, Kind: RootParam})
 		out = append(out, in.sinks...)
 	}
@@ -243,4 +244,35 @@ func (t Taint) named() Taint {
 		out.Srcs = append(out.Srcs, s)
 	}
 	return out
+}
+
+// asked are the origins of an answer to what was asked with values of these origins: what was made up for the question
+// does not come back with it.
+func (t Taint) asked() Taint {
+	out := Taint{Bits: t.Bits &^ (FromV4 | FromFresh)}
+	for _, s := range t.Srcs {
+		if s.Bit != FromV4 && s.Bit != FromFresh {
+			out.Srcs = append(out.Srcs, s)
+		}
+	}
+	return out
+}
+
+// readsStore reports whether a library's call asks a store or a service for what it holds.
+func readsStore(c *Call) bool {
+	if !c.Method && c.Kind != CallInvoke {
+		return false
+	}
+	if first, _, _ := strings.Cut(c.Pkg, "/"); !strings.Contains(first, ".") && !strings.HasPrefix(c.Pkg, "net/http") {
+		return false
+	}
+	words := know.Words(c.Name)
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0] {
+	case "find", "get", "query", "search", "list", "fetch", "aggregate", "distinct", "scan", "lookup", "hget", "hgetall", "mget", "smembers", "lrange":
+		return true
+	}
+	return false
 }

@@ -99,7 +99,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 			wrote[s] = true
 		}
 	}
-	v.Sinks = first.sinks
+	v.Sinks = p.sinksOf(r, first)
 	v.checks, v.wrote = sortedSites(first.sites), wrote
 	if !v.Active || first.producer {
 		return v
@@ -164,6 +164,18 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 	sort.Slice(v.Unguarded, func(i, j int) bool { return less(v.Unguarded[i].Pos, v.Unguarded[j].Pos) })
 	v.Open = dup.openCalls()
 	return v
+}
+
+// sinksOf are the sinks of a root: those of a first delivery, and where it takes something from a header or an offset,
+// those of a run that tells paths apart by what holds it.
+func (p *Program) sinksOf(r Root, first *interp) []Sink {
+	if !first.sources {
+		return first.sinks
+	}
+	in := newInterp(p, World{})
+	in.sinking, in.sinks, in.sinkKey = true, first.sinks, first.sinkKey
+	in.execute(r)
+	return in.sinks
 }
 
 // updatesWhatItReads reports whether a run reads rows of a table that it also updates.
