@@ -233,17 +233,41 @@ func (p *Program) slotAt(f *Func, v int32) string {
 
 // named are the origins of an id that was derived from what has these: by name, or a digest. It is as random as what it
 // was derived from, though no random UUID.
-func (t Taint) named() Taint {
+func (t Taint) named() Taint { return t.marked(func(s *Src) { s.Named = true }) }
+
+// parts are the origins of a text that was put together from what has these.
+func (t Taint) parts() Taint { return t.marked(func(s *Src) { s.Part = true }) }
+
+func (t Taint) marked(mark func(*Src)) Taint {
 	out := Taint{Bits: t.Bits}
 	for _, s := range t.Srcs {
-		if s.Bit == FromV4 && !s.Named {
+		if s.Bit == FromV4 {
 			n := *s
-			n.Named = true
+			mark(&n)
 			s = &n
 		}
 		out.Srcs = append(out.Srcs, s)
 	}
 	return out
+}
+
+// Elsewhere reports whether a random id that is part of an event's id is also the id of something else: then the event's
+// id is a name made from that.
+func Elsewhere(sinks []Sink, s *Src) bool {
+	if !s.Part {
+		return false
+	}
+	for _, o := range sinks {
+		if o.Kind != SinkField || o.Flags&FieldRowID == 0 {
+			continue
+		}
+		for _, x := range o.Value.Srcs {
+			if x.Bit == FromV4 && x.Pos == s.Pos && x.Enter == s.Enter && !x.Part && !x.Named {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // asked are the origins of an answer to what was asked with values of these origins: what was made up for the question
