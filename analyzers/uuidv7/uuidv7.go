@@ -42,7 +42,7 @@ func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
 			related = []rule.Related{{Posn: s.Pos.String(), Message: "here it becomes the id of the row"}, {Posn: sent.String(), Message: "here it is sent as the event's id"}}
 		}
 		for _, src := range s.Value.Srcs {
-			if src.Bit != flow.FromV4 || src.Named || seen[src.Enter] {
+			if src.Bit != flow.FromV4 || src.Named || seen[src.Enter] || flow.Elsewhere(sinks, src) {
 				continue
 			}
 			seen[src.Enter] = true

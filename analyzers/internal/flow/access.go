@@ -272,6 +272,7 @@ func (w *walker) fieldTaint(o *Object, addr *Value, ins *Instr) Taint {
 		pkg, typ := splitType(fa.S2)
 		role := know.FieldRole(know.Normal(pkg), typ, fa.S)
 		src := func(bit Bits, what string) Taint {
+			w.in.sources = true
 			return Taint{Bits: bit, Srcs: []*Src{{Bit: bit, Pos: fa.Pos, Enter: fa.Pos, Cross: fa.Pos, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: what, depth: w.fr.depth}}}
 		}
 		switch role {
@@ -309,10 +310,13 @@ func splitType(name string) (pkg, typ string) {
 }
 
 func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
-	if fa := addr.fa; fa != nil && (fa.N != 0 || w.in.ids && isIDName(fa.S)) {
+	if fa := addr.fa; fa != nil && (fa.N != 0 || w.in.ids && (idField(fa.S) || w.in.prog.getsEventID(fa.S2, fa.S))) {
 		flags := fa.N
 		if flags == 0 {
 			flags = FieldRowID
+			if w.in.ids && w.in.prog.getsEventID(fa.S2, fa.S) {
+				flags = FieldEventID
+			}
 		}
 		w.in.sink(Sink{Kind: SinkField, Name: fa.S, Owner: fa.S2, Flags: flags, Pos: ins.Pos}, v, w)
 		if flags&FieldEventID != 0 {

@@ -75,6 +75,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		how = know.SQLGet
 	}
 	out := w.runSQL(ins, how, handle, stmt, binds, nil)
+	if how == know.SQLGet && strings.HasPrefix(name, "Scan") {
+		w.putFound(out, &ch, args)
+	}
 	if how == know.SQLGet && len(ins.Call.Res) > 1 {
 		for i := range out {
 			out[i].vals = fit(ins.Call, top, out[i].vals[len(out[i].vals)-1])
@@ -101,6 +104,44 @@ func (w *walker) textArgs(ins *Instr, text *Value, binds []*Value) []*Value {
 	}
 	out := []*Value{text, list, nilVal}
 	return out[:min(len(out), len(ins.Call.Res))]
+}
+
+// putFound puts what a query found into the model it was made for, or into what it was told to scan into.
+func (w *walker) putFound(out []exit, ch *chain, args []*Value) {
+	dests := w.variadic(args, 1)
+	if len(args) == 1 {
+		dests = w.variadic(args, 0)
+		if len(dests) == 1 && (dests[0].O == nil || dests[0].O.Ctx != nil || dests[0].K != VRef) {
+			dests = nil // nothing but a context
+		}
+	}
+	if len(dests) == 0 {
+		for _, s := range ch.steps {
+			if s.name == "Model" {
+				dests = s.args
+			}
+		}
+	}
+	t := Taint{Bits: FromRow}.join(w.column(ch.table, "*"))
+	for i := range out {
+		n := len(out[i].vals)
+		if n == 0 || out[i].vals[n-1].K != VNil {
+			continue
+		}
+		sub := *w
+		sub.st = out[i].st
+		for _, d := range dests {
+			switch {
+			case d.K != VRef || d.O == nil:
+			case d.O.T != nil && d.O.T.Kind == KSlice && d.Path == "":
+				sub.st.clear(d.O, "")
+				sub.st.set(cell{d.O.id, ""}, &Value{K: VNotNil, T: t})
+			default:
+				sub.fillAll(d, t)
+			}
+		}
+		out[i].st = sub.st
+	}
 }
 
 // render writes a collected statement as SQL, so that one judge judges all.

@@ -218,6 +218,9 @@ func (w *walker) library(ins *Instr, args []*Value) []exit {
 	if combines(c.Name) {
 		t = t.made()
 	}
+	if readsStore(c) {
+		t = t.asked()
+	}
 	silent := strings.Contains(c.Pkg, "log") || strings.HasPrefix(c.Pkg, "net/http")
 	if !silent {
 		for _, a := range args {
@@ -305,6 +308,7 @@ func (w *walker) unseen(ins *Instr, id, typ, name string, args []*Value) []exit 
 		return w.adapt(c, out, t)
 	}
 	if c.Kind != CallStatic {
+		t = t.asked()
 		t.Bits |= FromUnseen
 	}
 	if combines(name) {

@@ -210,7 +210,7 @@ func (in *interp) sink(s Sink, v *Value, w *walker) {
 	}
 	s.Value, s.Fn, s.chain = t, w.fn, w.fr
 	for _, src := range t.Srcs {
-		k := fmt.Sprint(s.Kind, s.Name, s.Pos, src.Pos, src.Enter, src.Bit, src.Named)
+		k := fmt.Sprint(s.Kind, s.Name, s.Pos, src.Pos, src.Enter, src.Bit, src.Named, src.Part)
 		if !in.sinkKey[k] {
 			in.sinkKey[k] = true
 			in.sinks = append(in.sinks, s)

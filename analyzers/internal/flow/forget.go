@@ -115,7 +115,7 @@ func (r *walkOver) value(v *Value, depth int) {
 func (s *state) over(obj int) {
 	m := s.own(obj)
 	for p, v := range m.m {
-		s.heap.hash ^= cellHash(cell{obj, p}, v)
+		s.heap.hash ^= s.cellHash(cell{obj, p}, v)
 	}
 	m.over = true
 }
@@ -123,7 +123,7 @@ func (s *state) over(obj int) {
 // revive puts it back, when the object is used once more.
 func (s *state) revive(obj int, m *mem) {
 	for p, v := range m.m {
-		s.heap.hash ^= cellHash(cell{obj, p}, v)
+		s.heap.hash ^= s.cellHash(cell{obj, p}, v)
 	}
 	m.over = false
 }

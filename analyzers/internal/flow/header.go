@@ -48,6 +48,7 @@ func slotRole(slot string) know.Role {
 
 // headerSrc is the origin of a value that was read from the header so named.
 func (w *walker) headerSrc(name string, at Pos) *Src {
+	w.in.sources = true
 	return &Src{Bit: FromHeader, Pos: at, Enter: at, Cross: at, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: name, depth: w.fr.depth}
 }
 

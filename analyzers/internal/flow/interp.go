@@ -67,6 +67,9 @@ type interp struct {
 	rows   *relayRun            // set when relays of stored rows are looked for
 	ids    bool                 // random ids are looked for: where their makers are handed over counts
 	feed   *feed                // the receive whose way is followed
+
+	sources bool // a header or an offset was read
+	sinking bool // it is asked what becomes an id
 }
 
 type objKey struct {
@@ -195,7 +198,7 @@ func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 			if count[s.blk] >= most {
 				continue
 			}
-			k := s.key(fn)
+			k := in.key(s, fn)
 			if seen[k] {
 				continue
 			}
@@ -220,10 +223,15 @@ func (in *interp) run(fn *Func, args []*Value, st *state, fr *frame) []exit {
 	return exits
 }
 
-func (it item) key(fn *Func) uint64 {
+func (in *interp) key(it item, fn *Func) uint64 {
 	k := it.st.key() ^ uint64(it.blk)*2654435761
 	for _, v := range fn.Blocks[it.blk].live {
-		k = mix(k*31 + it.env[v].scalar())
+		x := it.env[v]
+		k = mix(k*31 + x.scalar())
+		if in.sinking && x != nil && len(x.T.Srcs) > 0 {
+			// A value that is an id is another than the nothing that stands for it on another path.
+			k ^= uint64(x.T.Bits&asIDs) << 32
+		}
 	}
 	return k
 }

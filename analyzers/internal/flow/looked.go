@@ -8,8 +8,8 @@ type looked struct {
 	up    *looked
 }
 
-// found gives the outcomes of a read of which it is not known whether there is a row.
-func (w *walker) found(yes, no []*Value) []exit {
+// looksUp gives the outcomes of a read of which it is not known whether there is a row.
+func (w *walker) looksUp(yes, no []*Value) []exit {
 	pos := w.here()
 	for l := w.st.looked; l != nil; l = l.up {
 		if !pos.IsValid() {

@@ -411,6 +411,19 @@ func fieldNames(st *types.Struct) string {
 	return strings.Join(names, ",")
 }
 
+// idField reports whether a field's name says that it is the id of anything.
+func idField(s string) bool {
+	words := know.Words(s)
+	if len(words) == 0 {
+		return false
+	}
+	switch words[len(words)-1] {
+	case "id", "uuid", "guid":
+		return true
+	}
+	return false
+}
+
 func isIDName(s string) bool {
 	switch s {
 	case "ID", "Id", "UUID", "Uuid", "id", "uuid", "Guid", "GUID":

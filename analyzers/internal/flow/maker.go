@@ -238,3 +238,54 @@ func (w *walker) mayFail(c *Call, exits []exit) []exit {
 	vals[last] = errVal(errAny, Taint{})
 	return append(exits, exit{vals, e.st.fork()})
 }
+
+// getsEventID reports whether a method that is named as an event's id returns the field: then the field is one, whatever
+// it is called.
+func (p *Program) getsEventID(owner, field string) bool {
+	if p.getters == nil {
+		p.getters = make(map[string]bool)
+		for _, f := range p.funcs {
+			if _, name := splitType(f.Name); !f.Test && f.Method && know.EventID(name) {
+				if s := f.getter(); s != "" {
+					p.getters[s] = true
+				}
+			}
+		}
+	}
+	return p.getters[owner+"|"+field]
+}
+
+// getter is the field that a method does nothing but return, possibly as a text, "" for any other method.
+func (f *Func) getter() string {
+	if len(f.Blocks) != 1 || len(f.Params) != 1 {
+		return ""
+	}
+	f.prepare()
+	ins := f.Blocks[0].Instrs
+	ret := &ins[len(ins)-1]
+	if ret.Op != OpReturn || len(ret.Args) != 1 {
+		return ""
+	}
+	v := ret.Args[0]
+	for range 6 {
+		d := f.def(v)
+		if v < 0 || d == nil {
+			return ""
+		}
+		switch d.Op {
+		case OpCopy, OpLoad:
+			v = d.A
+		case OpCall:
+			row := know.Lookup(know.Sym{Pkg: d.Call.Pkg, Recv: d.Call.Recv, Name: d.Call.Name})
+			if row == nil || row.Kind != know.IDText || len(d.Call.Args) != 1 {
+				return ""
+			}
+			v = d.Call.Args[0]
+		case OpField, OpFieldAddr:
+			return d.S2 + "|" + d.S
+		default:
+			return ""
+		}
+	}
+	return ""
+}

@@ -211,7 +211,7 @@ const placeRecv = 8
 // send puts a value into a channel; slot stands for the channel.
 func (w *walker) send(ch, v *Value, ins *Instr, slot string) {
 	w.hands(ins, v, slot)
-	if strings.HasSuffix(ch.Slot, "|Input") || ins.T != nil && strings.HasSuffix(ins.T.Name, "ProducerMessage") {
+	if w.in.rows != nil && v.O != nil && v.O.T != nil && producedType(v.O.T.Name) {
 		w.relayed(ins.Pos, []*Value{v})
 	}
 	if ch.O != nil && ch.O.Local && !v.Msg {

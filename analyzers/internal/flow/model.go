@@ -378,6 +378,9 @@ func (w *walker) silent(ins *Instr, full []*Value) []exit {
 		t = t.join(w.deep(a))
 		msg = msg || a.Msg
 	}
+	if readsStore(ins.Call) {
+		t = t.asked()
+	}
 	vals := make([]*Value, len(ins.Call.Res))
 	yields := false
 	for i, r := range ins.Call.Res {

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
@@ -60,7 +61,7 @@ func (p *Program) Random(pkgs map[string]bool) []Sink {
 			continue
 		}
 		in := newInterp(p, World{})
-		in.limit, in.ids = 60_000, true
+		in.limit, in.ids, in.sinking = 60_000, true, true
 		in.try(Root{Fn: f, Kind: RootParam})
 		out = append(out, in.sinks...)
 	}
@@ -232,15 +233,70 @@ func (p *Program) slotAt(f *Func, v int32) string {
 
 // named are the origins of an id that was derived from what has these: by name, or a digest. It is as random as what it
 // was derived from, though no random UUID.
-func (t Taint) named() Taint {
-	out := Taint{Bits: t.Bits}
+func (t Taint) named() Taint { return t.marked(func(s *Src) { s.Named = true }) }
+
+// parts are the origins of a text that was put together from what has these.
+func (t Taint) parts() Taint { return t.marked(func(s *Src) { s.Part = true }) }
+
+func (t Taint) marked(mark func(*Src)) Taint {
+	out := Taint{Bits: t.Bits, Reads: t.Reads}
 	for _, s := range t.Srcs {
-		if s.Bit == FromV4 && !s.Named {
+		if s.Bit == FromV4 {
 			n := *s
-			n.Named = true
+			mark(&n)
 			s = &n
 		}
 		out.Srcs = append(out.Srcs, s)
 	}
 	return out
+}
+
+// Elsewhere reports whether a random id that is part of an event's id is also the id of something else: then the event's
+// id is a name made from that.
+func Elsewhere(sinks []Sink, s *Src) bool {
+	if !s.Part {
+		return false
+	}
+	for _, o := range sinks {
+		if o.Kind != SinkField || o.Flags&FieldRowID == 0 {
+			continue
+		}
+		for _, x := range o.Value.Srcs {
+			if x.Bit == FromV4 && x.Pos == s.Pos && x.Enter == s.Enter && !x.Part && !x.Named {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asked are the origins of an answer to what was asked with values of these origins: what was made up for the question
+// does not come back with it.
+func (t Taint) asked() Taint {
+	out := Taint{Bits: t.Bits &^ (FromV4 | FromFresh), Reads: t.Reads}
+	for _, s := range t.Srcs {
+		if s.Bit != FromV4 && s.Bit != FromFresh {
+			out.Srcs = append(out.Srcs, s)
+		}
+	}
+	return out
+}
+
+// readsStore reports whether a library's call asks a store or a service for what it holds.
+func readsStore(c *Call) bool {
+	if !c.Method && c.Kind != CallInvoke {
+		return false
+	}
+	if first, _, _ := strings.Cut(c.Pkg, "/"); !strings.Contains(first, ".") && !strings.HasPrefix(c.Pkg, "net/http") {
+		return false
+	}
+	words := know.Words(c.Name)
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0] {
+	case "find", "get", "query", "search", "list", "fetch", "aggregate", "distinct", "scan", "lookup", "hget", "hgetall", "mget", "smembers", "lrange":
+		return true
+	}
+	return false
 }

@@ -47,6 +47,7 @@ type Program struct {
 	feeds      map[string][]feed    // [Program.receives]
 	hands      map[string]*handover // [Program.handsTo]
 	relays     relays
+	getters    map[string]bool            // fields that a method returns as an event\'s id
 	leads      map[string]map[string]bool // packages to those that they call
 }
 

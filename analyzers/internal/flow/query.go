@@ -103,7 +103,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 			wrote[s] = true
 		}
 	}
-	v.Sinks = first.sinks
+	v.Sinks = p.sinksOf(r, first)
 	v.checks, v.wrote = sortedSites(first.sites), wrote
 	if !v.Active || first.producer {
 		return v
@@ -182,6 +182,18 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 // storeSites are the checks that ask a store.
 func storeSites(sites map[string]*site) []*site {
 	return slices.DeleteFunc(sortedSites(sites), func(s *site) bool { return s.Store == "memory" || s.Store == "state" })
+}
+
+// sinksOf are the sinks of a root: those of a first delivery, and where it takes something from a header or an offset,
+// those of a run that tells paths apart by what holds it.
+func (p *Program) sinksOf(r Root, first *interp) []Sink {
+	if !first.sources {
+		return first.sinks
+	}
+	in := newInterp(p, World{})
+	in.sinking, in.sinks, in.sinkKey = true, first.sinks, first.sinkKey
+	in.execute(r)
+	return in.sinks
 }
 
 // updatesWhatItReads reports whether a run reads rows of a table that it also updates.

@@ -364,3 +364,13 @@ func publishes(typ, name string) bool {
 	}
 	return false
 }
+
+// producedType reports whether a value of the type is sent when it is put into a channel.
+func producedType(typ string) bool {
+	pkg, name := splitType(typ)
+	if pkg = know.Normal(pkg); pkg == "github.com/IBM/sarama" {
+		return name == "ProducerMessage"
+	}
+	msg, _ := know.MessageOf(pkg, name)
+	return msg
+}

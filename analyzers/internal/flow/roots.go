@@ -264,6 +264,7 @@ func (in *interp) execute(r Root) {
 		fr.free = append(fr.free, &Value{K: VTop, Slot: slotN("V", fn.ID, i)})
 	}
 	st := newState()
+	st.sinking = in.sinking
 	st.msg = r.Kind != RootSource
 	for i, q := range fn.Params {
 		if r.Kind == RootParam && q.T != nil && q.T.Kind == KError && !(i == 0 && fn.Method) {

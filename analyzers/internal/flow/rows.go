@@ -49,7 +49,7 @@ func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, 
 // oneError is the outcome of a call whose only answer is an error.
 func (w *walker) oneError(rs rowState, s *site) []exit {
 	if rs == rowUnknown {
-		return w.found([]*Value{nilVal}, []*Value{{K: VErr, S: errNoRows, Site: s}})
+		return w.looksUp([]*Value{nilVal}, []*Value{{K: VErr, S: errNoRows, Site: s}})
 	}
 	return []exit{{[]*Value{w.rowErr(rs, s, know.Scan)}, w.st}}
 }
@@ -135,7 +135,7 @@ func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 		put(w)
 		return []exit{{[]*Value{nilVal}, w.st}}
 	case rowUnknown:
-		out := w.found([]*Value{nilVal}, []*Value{{K: VErr, S: errNoRows, Site: r.site}})
+		out := w.looksUp([]*Value{nilVal}, []*Value{{K: VErr, S: errNoRows, Site: r.site}})
 		if out[0].vals[0].K == VNil {
 			sub := *w
 			sub.st = out[0].st

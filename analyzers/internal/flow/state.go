@@ -44,6 +44,7 @@ type state struct {
 	looked  *looked // what was found on this path
 	broke   int     // how often the effect that fails in this world has failed on this path
 	failing *failed // the calls in which it did
+	sinking bool    // it is asked what becomes an id: a place that holds one is told apart from an empty one
 	notes
 	money moneyState
 }
@@ -88,12 +89,17 @@ func (s *state) own(obj int) *mem {
 	return old
 }
 
-func cellHash(c cell, v *Value) uint64 {
+// asIDs are the origins of which it is asked whether they become an id.
+const asIDs = FromHeader | FromOffset | FromV4
+
+func (s *state) cellHash(c cell, v *Value) uint64 {
 	sc := v.scalar()
 	if sc <= 1 {
 		// A container that got an id in it is another than one that did not.
-		if b := v.T.Bits & (FromHeader | FromOffset | FromV4); b != 0 && strings.HasSuffix(c.path, "[*]") {
+		if b := v.T.Bits & asIDs; b != 0 && strings.HasSuffix(c.path, "[*]") {
 			return mix(uint64(c.obj)*1000003 ^ uint64(b))
+		} else if b != 0 && s.sinking && len(v.T.Srcs) > 0 && !v.quiet {
+			return mix(uint64(c.obj)*1000003 ^ hashString(c.path) ^ uint64(b))
 		}
 		return 0
 	}
@@ -106,10 +112,10 @@ func (s *state) set(c cell, v *Value) {
 		s.revive(c.obj, m)
 	}
 	if old, ok := m.m[c.path]; ok {
-		s.heap.hash ^= cellHash(c, old)
+		s.heap.hash ^= s.cellHash(c, old)
 	}
 	m.m[c.path] = v
-	s.heap.hash ^= cellHash(c, v)
+	s.heap.hash ^= s.cellHash(c, v)
 }
 
 // setQuiet records a value that reading made up; it changes nothing that another path could see.
@@ -151,7 +157,7 @@ func (s *state) clear(o *Object, path string) {
 	m = s.own(o.id)
 	for _, p := range gone {
 		if !m.over {
-			s.heap.hash ^= cellHash(cell{o.id, p}, m.m[p])
+			s.heap.hash ^= s.cellHash(cell{o.id, p}, m.m[p])
 		}
 		delete(m.m, p)
 	}

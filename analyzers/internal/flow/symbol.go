@@ -50,7 +50,7 @@ func (w *walker) symbol(v *Value, o *Object, addr *Value) {
 
 // concat joins two texts.
 func (w *walker) concat(x, y *Value, t Taint) *Value {
-	v := strVal(text(x)+text(y), t)
+	v := strVal(text(x)+text(y), t.parts())
 	if w.in.money == nil {
 		return v
 	}

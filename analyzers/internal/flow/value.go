@@ -67,6 +67,7 @@ type Src struct {
 	What  string // what was read or called
 	Ref   Pos    // where the maker was handed over as a value
 	Named bool   // it went into a name or a digest: what came out is another id
+	Part  bool   // it is a part of a longer text
 	depth int
 	call  *Call
 }
@@ -90,7 +91,9 @@ func (t Taint) join(o Taint) Taint {
 		if len(out.Srcs) >= 6 {
 			break
 		}
-		if !slices.ContainsFunc(out.Srcs, func(x *Src) bool { return x.Bit == s.Bit && x.Enter == s.Enter && x.Pos == s.Pos && x.Named == s.Named }) {
+		if !slices.ContainsFunc(out.Srcs, func(x *Src) bool {
+			return x.Bit == s.Bit && x.Enter == s.Enter && x.Pos == s.Pos && x.Named == s.Named && x.Part == s.Part
+		}) {
 			out.Srcs = append(slices.Clip(out.Srcs), s)
 		}
 	}

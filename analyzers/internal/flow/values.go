@@ -104,7 +104,7 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		for _, a := range args {
 			t = t.join(w.deep(a))
 		}
-		return one(taintVal(t))
+		return one(taintVal(t.parts()))
 	case know.StringFn:
 		return one(w.stringFn(c.Name, at(args, row.Arg), at(args, row.Arg2)))
 	case know.Decode:
@@ -236,6 +236,9 @@ func (w *walker) sprintf(format *Value, args []*Value) *Value {
 	}
 	if format.K != VStr {
 		return taintVal(t)
+	}
+	if len(args) > 1 || len(format.S) > 2 {
+		t = t.parts()
 	}
 	texts := make([]string, len(args))
 	for i, a := range args {
