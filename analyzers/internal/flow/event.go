@@ -59,6 +59,8 @@ type watching struct {
 	watch   func(w *walker, e *Event)
 	flat    bool                // tell the watcher, and keep no trace
 	broke   *Hit                // the effect that fails was just reached
+	counts  map[string]string   // keys of Redis counters by where they are incremented
+	expire  map[string]bool     // keys that are told to expire
 	piped   *Hit                // the same, when it was queued on a pipeline
 	readers map[string]tristate // readers made in this run: do they belong to a group
 	bareIDs []BareID

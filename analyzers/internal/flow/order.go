@@ -117,6 +117,7 @@ type pair struct {
 // ordering watches the paths of one root.
 type ordering struct {
 	p       *Program
+	in      *interp // of the last run
 	root    Root
 	faults  map[Pos]*AckFault
 	pairs   map[string]pair
@@ -151,6 +152,7 @@ func (o *ordering) run(w World, wrote map[string]bool) *interp {
 	for k := range wrote {
 		in.wrote[k] = true
 	}
+	o.in = in
 	in.execute(o.root)
 	return in
 }
@@ -246,7 +248,7 @@ func (p *Program) failing(first *ordering, effects []*Hit, wrote map[string]bool
 	}
 	n := 0
 	for _, h := range effects {
-		if first.passes(h) || h.async && n > orderRuns/2 {
+		if first.passes(h) || first.in.window(h) || h.async && n > orderRuns/2 {
 			continue
 		}
 		if n++; n > orderRuns {
