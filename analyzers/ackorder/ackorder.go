@@ -59,7 +59,7 @@ func word(a *flow.AckFault) rule.Finding {
 	case a.Kind == flow.AckAsync:
 		f.Message = head + a.Ack + " does not wait for the goroutine of " + effect + ": a crash in between loses it; wait for it before"
 	case a.Kind == flow.AckFailed && a.Ack == "":
-		f.Message = head + a.Handler + " returns no error when " + effect +
+		f.Message = head + a.Eats + " returns no error when " + effect +
 			" has failed, so the message is acknowledged and lost; return the error, or send the message to a retry or dead-letter topic"
 	case a.Kind == flow.AckFailed:
 		f.Message = head + a.Ack + " is reached when " + effect +

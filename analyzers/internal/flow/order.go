@@ -23,6 +23,7 @@ type AckFault struct {
 	Pos     Pos    // of the ack; where acking is a return, of the effect
 	Ack     string // what acknowledges, "" for a return
 	Handler string
+	Eats    string // the function that keeps the effect's failure to itself
 	Effect  *Hit
 	Way     []Step
 }
@@ -468,7 +469,11 @@ func (o *ordering) end(st *state, vals []*Value) {
 	}
 	if o.failed() {
 		if h := unhandled(st.trace, 0, o.fresh); h != nil {
-			o.fault(&AckFault{Kind: AckFailed, Pos: o.at(h), Effect: h})
+			f := &AckFault{Kind: AckFailed, Pos: o.at(h), Effect: h, Eats: o.root.Fn.Name}
+			if st.eats != nil {
+				f.Eats = st.eats.Name
+			}
+			o.fault(f)
 		}
 		return
 	}
