@@ -53,6 +53,12 @@ func word(a *flow.AckFault) rule.Finding {
 	case a.Kind == flow.AckAuto:
 		f.Message = head + a.Ack + " on a reader with a GroupID commits the message before " + effect +
 			" is done: a crash in between loses it; use FetchMessage, and CommitMessages after the work"
+	case a.Held && a.Ack == "":
+		f.Message = head + effect + " is done later, for what " + a.Handler +
+			" has taken up: the message is acknowledged before, and a crash in between loses it; do it before returning"
+	case a.Held:
+		f.Message = head + a.Ack + " comes when the message is only held in memory for " + effect +
+			": a crash in between loses it; acknowledge after that"
 	case a.Kind == flow.AckAsync && a.Ack == "":
 		f.Message = head + effect + " runs in a goroutine that " + a.Handler +
 			" does not wait for: the message is acknowledged when it returns; wait for it, and return its error"
