@@ -53,13 +53,19 @@ func word(a *flow.AckFault) rule.Finding {
 	case a.Kind == flow.AckAuto:
 		f.Message = head + a.Ack + " on a reader with a GroupID commits the message before " + effect +
 			" is done: a crash in between loses it; use FetchMessage, and CommitMessages after the work"
+	case a.Held && a.Ack == "":
+		f.Message = head + effect + " is done later, for what " + a.Handler +
+			" has taken up: the message is acknowledged before, and a crash in between loses it; do it before returning"
+	case a.Held:
+		f.Message = head + a.Ack + " comes when the message is only held in memory for " + effect +
+			": a crash in between loses it; acknowledge after that"
 	case a.Kind == flow.AckAsync && a.Ack == "":
 		f.Message = head + effect + " runs in a goroutine that " + a.Handler +
 			" does not wait for: the message is acknowledged when it returns; wait for it, and return its error"
 	case a.Kind == flow.AckAsync:
 		f.Message = head + a.Ack + " does not wait for the goroutine of " + effect + ": a crash in between loses it; wait for it before"
 	case a.Kind == flow.AckFailed && a.Ack == "":
-		f.Message = head + a.Handler + " returns no error when " + effect +
+		f.Message = head + a.Eats + " returns no error when " + effect +
 			" has failed, so the message is acknowledged and lost; return the error, or send the message to a retry or dead-letter topic"
 	case a.Kind == flow.AckFailed:
 		f.Message = head + a.Ack + " is reached when " + effect +

@@ -18,7 +18,8 @@
 //	session.MarkMessage(msg, "")
 //
 // Reported are an acknowledgement before the effect or before the commit of its transaction, one that does not wait for
-// the goroutine in which the effect runs, one of a message whose effect failed while the error was only logged or
+// the goroutine in which the effect runs or to which the message was sent by a channel, one of a message that is only
+// gathered in a field to be written later, one of a message whose effect failed while the error was only logged or
 // dropped, and kafka-go's ReadMessage on a reader with a GroupID, which commits what it returns.
 //
 // It stays silent about skipped messages that could not be decoded or that went to a dead-letter or retry topic, about

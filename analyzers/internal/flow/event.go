@@ -49,6 +49,7 @@ type Event struct {
 // notes are what a path keeps for the questions about order and headers. They tell no two paths apart.
 type notes struct {
 	gen   int          // number of the message that was last taken out of several
+	eats  *Func        // the function that keeps the failure in this world to itself
 	ctxTx bool         // a transaction was looked for in a context of which not all is seen
 	hdr   *Src         // the name that a header was last found to have, see header.go
 	heads []headerNote // event-id headers written for the next message
@@ -59,6 +60,8 @@ type watching struct {
 	watch   func(w *walker, e *Event)
 	flat    bool                // tell the watcher, and keep no trace
 	broke   *Hit                // the effect that fails was just reached
+	counts  map[string]string   // keys of Redis counters by where they are incremented
+	expire  map[string]bool     // keys that are told to expire
 	piped   *Hit                // the same, when it was queued on a pipeline
 	readers map[string]tristate // readers made in this run: do they belong to a group
 	bareIDs []BareID
@@ -302,6 +305,37 @@ func (w *walker) broken(ins *Instr, exits []exit) []exit {
 		e.st = sub.st
 	}
 	return exits
+}
+
+// swallows remembers the function in which the failure in this world is kept from who called it.
+func (w *walker) swallows(fr *frame, exits []exit) {
+	if w.in.world.Broken == "" {
+		return
+	}
+	for _, e := range exits {
+		if e.st.eats != nil {
+			continue
+		}
+		if n := len(fr.fn.Results); n > 0 && n == len(e.vals) && fr.fn.Results[n-1].Kind == KError && e.vals[n-1].K != VNil {
+			continue
+		}
+		for t := e.st.trace; t != nil; t = t.Prev {
+			if t.Kind == EvFail && t.Fr.within(fr) {
+				e.st.eats = fr.fn
+				break
+			}
+		}
+	}
+}
+
+// within reports whether a call was made by another one, at any distance.
+func (fr *frame) within(up *frame) bool {
+	for f := fr; f != nil; f = f.up {
+		if f == up {
+			return true
+		}
+	}
+	return false
 }
 
 // onPool reports whether the statement under way surely runs in no transaction: on a pool, or on a handle that was

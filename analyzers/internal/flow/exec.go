@@ -199,6 +199,7 @@ func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []e
 		w.took()
 	}
 	exits := w.in.run(fn, args, w.st, fr)
+	w.swallows(fr, exits)
 	for i := range exits {
 		for j, v := range exits[i].vals {
 			exits[i].vals[j] = w.lift(v, ins, fn)
@@ -399,6 +400,7 @@ func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, 
 		w.took()
 	}
 	exits := w.in.run(fn, args, w.st, fr)
+	w.swallows(fr, exits)
 	for i := range exits {
 		for j, v := range exits[i].vals {
 			exits[i].vals[j] = w.lift(v, ins, fn)

@@ -221,7 +221,7 @@ func (p *Program) work(f *Func, r feed, out *handover) {
 func (r *feed) yielded(trace *Event) bool {
 	for e := trace; e != nil; e = e.Prev {
 		if e.Kind == EvPoll {
-			return e.Pos == r.pos && e.Case == r.n
+			return e.Case == r.n && (e.Pos == r.pos || r.n == placeField)
 		}
 	}
 	return false

@@ -430,13 +430,18 @@ func (w *walker) simple(ins *Instr) {
 		w.set(ins.Dst, v)
 	case OpLoad:
 		a := w.val(ins.A)
-		v := w.load(a, ins.A, ins)
+		v := w.fed(ins, a)
+		if v == nil {
+			w.lookedAt(ins, a)
+			v = w.load(a, ins.A, ins)
+		}
 		if w.in.traces && a.Batch && v.Msg && !v.Batch {
 			v = w.taken(ins.Pos, v)
 		}
 		w.set(ins.Dst, v)
 	case OpStore:
 		w.leaveAt(ins, w.val(ins.B))
+		w.gathers(ins)
 		w.store(w.val(ins.A), ins.A, w.handStored(ins), ins)
 	case OpFieldAddr:
 		w.set(ins.Dst, w.fieldAddr(w.val(ins.A), ins))

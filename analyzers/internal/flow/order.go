@@ -23,6 +23,8 @@ type AckFault struct {
 	Pos     Pos    // of the ack; where acking is a return, of the effect
 	Ack     string // what acknowledges, "" for a return
 	Handler string
+	Eats    string // the function that keeps the effect's failure to itself
+	Held    bool   // of an asynchronous effect: it is done later for what is gathered in memory
 	Effect  *Hit
 	Way     []Step
 }
@@ -118,6 +120,7 @@ type pair struct {
 // ordering watches the paths of one root.
 type ordering struct {
 	p       *Program
+	in      *interp // of the last run
 	root    Root
 	faults  map[Pos]*AckFault
 	pairs   map[string]pair
@@ -152,6 +155,7 @@ func (o *ordering) run(w World, wrote map[string]bool) *interp {
 	for k := range wrote {
 		in.wrote[k] = true
 	}
+	o.in = in
 	in.execute(o.root)
 	return in
 }
@@ -247,7 +251,7 @@ func (p *Program) failing(first *ordering, effects []*Hit, wrote map[string]bool
 	}
 	n := 0
 	for _, h := range effects {
-		if first.passes(h) || h.async && n > orderRuns/2 {
+		if first.passes(h) || first.in.window(h) || h.async && n > orderRuns/2 {
 			continue
 		}
 		if n++; n > orderRuns {
@@ -365,23 +369,23 @@ func (o *ordering) ack(w *walker, e *Event) {
 		o.loses(w.st.trace, e.Depth)
 		return
 	}
-	if h := o.unwaited(w.st.trace, e.Depth, e.All); h != nil {
-		o.fault(&AckFault{Kind: AckAsync, Pos: e.Pos, Ack: e.Desc, Effect: h})
+	if a := o.unwaited(w.st.trace, e.Depth, e.All); a != nil {
+		o.fault(&AckFault{Kind: AckAsync, Pos: e.Pos, Ack: e.Desc, Effect: a.Hit, Held: a.held()})
 	}
 }
 
 // unwaited is an effect in a goroutine for which nobody waited. An acknowledgement of all that was marked leaves to
 // goroutines that mark what is theirs.
-func (o *ordering) unwaited(trace *Event, depth int, all bool) *Hit {
+func (o *ordering) unwaited(trace *Event, depth int, all bool) *Event {
 	wait := 1 << 20
 	for a := trace; a != nil; a = a.Prev {
 		switch {
 		case a.Kind == EvWait:
 			wait = min(wait, a.Depth)
 		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !o.passes(a.Hit):
-			return a.Hit
+			return a
 		case a.Kind == EvHand && a.Depth >= depth && wait > a.Depth && !(all && a.Acks):
-			return a.Hit
+			return a
 		}
 	}
 	return nil
@@ -467,12 +471,20 @@ func (o *ordering) end(st *state, vals []*Value) {
 	}
 	if o.failed() {
 		if h := unhandled(st.trace, 0, o.fresh); h != nil {
-			o.fault(&AckFault{Kind: AckFailed, Pos: o.at(h), Effect: h})
+			f := &AckFault{Kind: AckFailed, Pos: o.at(h), Effect: h, Eats: o.root.Fn.Name}
+			if st.eats != nil {
+				f.Eats = st.eats.Name
+			}
+			o.fault(f)
 		}
 		return
 	}
-	if h := o.unwaited(st.trace, 0, false); h != nil {
-		o.fault(&AckFault{Kind: AckAsync, Pos: o.at(h), Effect: h})
+	if a := o.unwaited(st.trace, 0, false); a != nil {
+		f := &AckFault{Kind: AckAsync, Pos: o.at(a.Hit), Effect: a.Hit, Held: a.held()}
+		if a.Kind == EvHand {
+			f.Handler = o.p.attribute(o.root, &Hit{chain: a.Fr}).Handler
+		}
+		o.fault(f)
 	}
 }
 
@@ -482,7 +494,9 @@ func (o *ordering) fault(f *AckFault) {
 		return
 	}
 	u := o.p.attribute(o.root, f.Effect)
-	f.Handler, f.Way = u.Handler, u.Way
+	if f.Way = u.Way; f.Handler == "" {
+		f.Handler = u.Handler
+	}
 	o.faults[f.Pos] = f
 }
 

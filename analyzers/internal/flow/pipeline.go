@@ -13,6 +13,32 @@ func onPipeline(c *Call) bool {
 	return c.Kind == CallInvoke && strings.HasSuffix(c.Iface, ".Pipeliner") && c.Name != "Exec"
 }
 
+// windowed remembers the keys of counters, and of what is told to expire.
+func (in *interp) windowed(ins *Instr, key *Value) {
+	if !in.traces || key.K != VStr {
+		return
+	}
+	switch name := ins.Call.Name; {
+	case strings.HasPrefix(name, "Incr"):
+		if in.counts == nil {
+			in.counts = make(map[string]string)
+		}
+		in.counts[siteKey(ins.Call.At)] = key.S
+	case strings.Contains(name, "Expire"):
+		if in.expire == nil {
+			in.expire = make(map[string]bool)
+		}
+		in.expire[key.S] = true
+	}
+}
+
+// window reports whether an effect counts what happens in a window of time: a counter that expires. Nothing of a message
+// is lost with it.
+func (in *interp) window(h *Hit) bool {
+	key, ok := in.counts[siteKey(h.Pos)]
+	return ok && in.expire[key]
+}
+
 // pipeFails is the place that says that a queued command will fail.
 func (w *walker) pipeFails() cell { return cell{w.in.globalObj("{pipeline}", nil).id, "{fails}"} }
 

@@ -44,6 +44,7 @@ type Program struct {
 	refs       map[string][]string
 	wires      *wires
 	fieldSlots map[string][]string  // slots of fields by type, see wiring.go
+	empties    map[string][]string  // [Program.emptied]
 	feeds      map[string][]feed    // [Program.receives]
 	hands      map[string]*handover // [Program.handsTo]
 	relays     relays

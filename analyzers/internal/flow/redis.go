@@ -107,9 +107,11 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		}
 		return cmd(top, nilVal, nil)
 	case know.RedisDel:
+		w.in.windowed(ins, key)
 		w.naturally(ins, EffRedis, "Redis "+ins.Call.Name, "", nil)
 		return cmd(top, nilVal, nil)
 	case know.RedisWrite:
+		w.in.windowed(ins, key)
 		w.effect(ins, EffRedis, "Redis "+ins.Call.Name+" "+shown(key), nil)
 		return cmd(top, nilVal, nil)
 	case know.RedisScript:

@@ -95,7 +95,8 @@ func ackorderPage() *Page {
 		Kinds: []string{
 			"the acknowledgement comes before the effect",
 			"it comes before the commit of the effect's transaction",
-			"it does not wait for the goroutine in which the effect runs",
+			"it does not wait for the goroutine in which the effect runs, or to which the message was sent by a channel",
+			"the message is only gathered in a field, to be written when that is emptied",
 			"the effect has failed, and its error was only logged or dropped",
 			"kafka-go's `ReadMessage` on a reader with a GroupID, which commits what it returns",
 		},
