@@ -83,7 +83,7 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		if row.Kind == know.RedisGet {
 			st := w.st.fork()
 			out := cmd(taintVal(redisRow(key).taint("*")), nilVal, nil)
-			return append(out, exit{[]*Value{{K: VTuple, Elems: []*Value{strVal("", Taint{}), {K: VErr, S: errNoRows}}, Dyn: "redis.Cmd"}}, st})
+			return append(out, exit{[]*Value{{K: VTuple, Elems: []*Value{strVal("", redisRow(key).taint("*")), {K: VErr, S: errNoRows}}, Dyn: "redis.Cmd"}}, st})
 		}
 		return cmd(top, nilVal, nil)
 	case know.RedisSet:

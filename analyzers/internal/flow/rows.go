@@ -115,7 +115,7 @@ func (w *walker) scan(ins *Instr, row *Value, dests []*Value) []exit {
 				v = r.value
 			}
 			known := false
-			if l := w.found(r.read, queryColumn(r.query, i)); l != nil && r.value == nil {
+			if l := w.remains(r.read, queryColumn(r.query, i)); l != nil && r.value == nil {
 				l.T = l.T.join(v.T)
 				v, known = l, true
 			}

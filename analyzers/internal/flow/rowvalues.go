@@ -313,8 +313,8 @@ func sameOutline(l, v *Value) bool {
 	return l.Slot != "" && l.Slot == v.Slot
 }
 
-// found is what a column holds when the event comes again, nil when that is not known.
-func (w *walker) found(r *rowRead, col string) *Value {
+// remains is what a column holds when the event comes again, nil when that is not known.
+func (w *walker) remains(r *rowRead, col string) *Value {
 	if r == nil || !w.in.world.Dup || w.in.world.Only != "" {
 		return nil
 	}
@@ -351,7 +351,7 @@ func (w *walker) foundFields(dest *Value, r *rowRead) {
 			continue
 		}
 		name := w.in.prog.fieldNamed(dest.O, col)
-		if v := w.found(r, col); v != nil && name != "" {
+		if v := w.remains(r, col); v != nil && name != "" {
 			w.st.set(cell{dest.O.id, join(dest.Path, name)}, v)
 		}
 	}
