@@ -72,6 +72,9 @@ func run(pass *analysis.Pass) (any, error) {
 	if std && stdPath(pass.Pkg.Path()) {
 		return res, nil
 	}
+	if know.ByName(norm) {
+		return res, nil
+	}
 	if know.Library(norm) {
 		if seed(pass.Pkg.Path()) {
 			pass.ExportPackageFact(&Summary{})

@@ -261,6 +261,9 @@ func (w *walker) binary(ins *Instr) *Value {
 		if x.K == VStr || y.K == VStr {
 			return w.concat(x, y, t)
 		}
+		if (x.K == VInt && x.I >= 0 || x.size == sizeSome) && y.K == VInt && y.I > 0 {
+			return &Value{K: VTop, T: w.counts(ins, t), size: sizeSome} // a counter that was counted up
+		}
 		if ins.T != nil && ins.T.Kind == KString {
 			return w.concat(x, y, t)
 		}

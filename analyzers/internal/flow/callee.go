@@ -158,6 +158,11 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		return ok(top)
 	case "panic":
 		return nil
+	case "delete", "clear":
+		if len(args) > 0 && args[0].O != nil {
+			w.takesOut(args[0], c.Fn == "clear")
+		}
+		return ok(top)
 	case "recover":
 		return ok(nilVal) // no run panics
 	}

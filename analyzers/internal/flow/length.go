@@ -2,7 +2,7 @@ package flow
 
 import "golang.org/x/tools/go/ssa"
 
-// length is what is known of how many elements a slice has. A handler of batches acknowledges what it has gathered: that
+// length is what is known of how many elements a slice has, or how far something was counted. A handler of batches acknowledges what it has gathered: that
 // something was gathered when a message was added, and nothing in a batch just begun, tells ways through it apart that
 // cannot be from those that can.
 type length uint8

@@ -148,6 +148,7 @@ func (w *walker) mapUpdate(ins *Instr) {
 	if k.from != nil {
 		w.copyCells(k.from, m.O, w.pathAt(m))
 	}
+	w.st.clear(m.O, join(w.pathAt(m), mapEmpty))
 	w.st.set(cell{m.O.id, join(w.pathAt(m), mapKey(k))}, v)
 }
 
@@ -237,7 +238,7 @@ func (w *walker) selects(ins *Instr) {
 	cases := len(ins.Args) / 2
 	fed := false
 	for i := range cases {
-		fed = fed || w.feeds(ins, i) || w.val(ins.Args[2*i]).event
+		fed = fed || w.feeds(ins, i) || w.val(ins.Args[2*i]).event || ins.S[i] != selSend && w.answer(w.val(ins.Args[2*i])) != nil
 	}
 	if ins.T == nil && !fed {
 		w.set(ins.Dst, w.chosen(ins, -2))
@@ -279,6 +280,9 @@ func (w *walker) chosen(ins *Instr, taken int) *Value {
 			continue
 		}
 		v := &Value{K: VTop, Slot: ch.Slot}
+		if x := w.answer(ch); x != nil && taken == i {
+			v, vals[1] = x, w.sentBefore(ch)
+		}
 		switch {
 		case taken != i:
 		case ins.S[i] == selMessage && !w.in.prog.ownQueue(recvSlot(w.fn.ID, ins.Dst, i)):
@@ -300,6 +304,14 @@ func (w *walker) chosen(ins *Instr, taken int) *Value {
 		w.st.msg = false // the last message is done with, and a timer or a signal is none
 	}
 	return &Value{K: VTuple, Elems: vals}
+}
+
+// answer is what was sent on a channel that was made in sight, nil for nothing.
+func (w *walker) answer(ch *Value) *Value {
+	if ch.K != VRef || ch.O == nil || !ch.O.Local {
+		return nil
+	}
+	return w.st.get(cell{ch.O.id, join(ch.Path, "[*]")})
 }
 
 // waits reports whether a select waits for what others have done, and for nothing else.

@@ -324,10 +324,14 @@ func (o *ordering) effect(w *walker, e *Event) {
 		o.fault(&AckFault{Kind: AckAuto, Pos: a.Pos, Ack: "ReadMessage", Effect: e.Hit})
 		return
 	}
+	var first *Event // of marking an offset and committing it, the mark is too early
 	for a := w.st.trace; a != nil; a = a.Prev {
 		if a.Kind == EvAck && a.Depth <= e.Depth {
-			o.fault(&AckFault{Kind: AckEarly, Pos: a.Pos, Ack: a.Desc, Effect: e.Hit})
+			first = a
 		}
+	}
+	if first != nil {
+		o.fault(&AckFault{Kind: AckEarly, Pos: first.Pos, Ack: first.Desc, Effect: e.Hit})
 	}
 }
 

@@ -14,6 +14,9 @@ func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
 		w.in.producer = true
 		return w.quiet(ins)
 	}
+	if w.inOffsetTx() {
+		return w.quiet(ins)
+	}
 	if w.deadLetter(ins, args, row.Arg) {
 		w.event(&Event{Kind: EvDead, Pos: placeOf(ins)})
 	} else {
@@ -27,6 +30,40 @@ func (w *walker) produce(ins *Instr, args []*Value, row *know.Row) []exit {
 		}
 	}
 	return out
+}
+
+// inOffsetTx reports whether what is produced is part of a Kafka transaction that commits the consumed offsets, too: the
+// function that produces, or one on the way, sends them to it.
+func (w *walker) inOffsetTx() bool {
+	for fr, n := w.fr, 0; fr != nil && n < 4; fr, n = fr.up, n+1 {
+		for bi := range fr.fn.Blocks {
+			for ii := range fr.fn.Blocks[bi].Instrs {
+				if c := fr.fn.Blocks[bi].Instrs[ii].Call; c != nil && strings.HasPrefix(c.Name, "SendOffsetsToTransaction") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// returned records what a router publishes: the messages that a handler gives back.
+func (in *interp) returned(r Root, fr *frame, exits []exit) {
+	if r.Kind != RootRegistered || !strings.Contains(r.Client, "watermill") {
+		return
+	}
+	for _, e := range exits {
+		if len(e.vals) != 2 || len(r.Fn.Results) != 2 || r.Fn.Results[0] == nil || !r.Fn.Results[0].Msg {
+			continue
+		}
+		if isNil, known := e.vals[1].isNil(); !known || !isNil {
+			continue
+		}
+		w := &walker{in: in, fr: fr, fn: r.Fn, st: e.st}
+		if v := e.vals[0]; v.size == sizeSome || len(w.elements(v)) > 0 {
+			in.reach(&Hit{Kind: EffProduce, Desc: "send to Kafka of what is returned", Pos: r.Fn.Pos, Pkg: r.Fn.Pkg, chain: fr, checked: e.st.checked, cond: e.st.cond, state: e.st.state})
+		}
+	}
 }
 
 // sendsWhole reports whether what is sent is the very message the function was given.

@@ -272,6 +272,7 @@ func (in *interp) execute(r Root) {
 		}
 	}
 	exits := in.wrapped(r, fn, args, st, fr)
+	in.returned(r, fr, exits)
 	if in.onEnd != nil {
 		for _, e := range exits {
 			in.onEnd(e.st, e.vals)

@@ -263,23 +263,43 @@ func (w *walker) anyOf(addr *Value) *Value {
 	return &Value{K: VTop, Elems: all}
 }
 
+// mapEmpty is the place in a map that says that nothing is in it.
+const mapEmpty = "{empty}"
+
+// takesOut takes elements out of a map: all of them, or those that a loop over it comes by.
+func (w *walker) takesOut(m *Value, all bool) {
+	path := w.pathAt(m)
+	if !all && w.st.get(cell{m.O.id, join(path, "{round}")}) == nil {
+		return
+	}
+	for _, p := range w.st.paths(m.O, path) {
+		if p != path && strings.HasSuffix(p, "}") && !strings.HasSuffix(p, "{round}") {
+			w.st.clear(m.O, p)
+		}
+	}
+	w.st.set(cell{m.O.id, join(path, mapEmpty)}, vTrue)
+}
+
 // rewind begins a loop over a map.
 func (w *walker) rewind(m *Value) {
-	if w.in.money != nil && m.K == VRef && m.O != nil && m.O.Local {
-		w.st.clear(m.O, join(m.Path, "{round}"))
+	if m.O != nil {
+		w.st.clear(m.O, join(w.pathAt(m), "{round}"))
 	}
 }
 
 // round tells whether a loop over a map goes round once more: at least once when the map is known to hold something.
 func (w *walker) round(m *Value) *Value {
-	if w.in.money == nil || m.K != VRef || m.O == nil || !m.O.Local {
+	if m.O == nil {
 		return top
 	}
-	for _, p := range w.st.paths(m.O, m.Path) {
-		if !strings.HasSuffix(p, "}") {
+	if w.st.get(cell{m.O.id, join(w.pathAt(m), mapEmpty)}) != nil {
+		return vFalse
+	}
+	for _, p := range w.st.paths(m.O, w.pathAt(m)) {
+		if !strings.HasSuffix(p, "}") || strings.HasSuffix(p, "{round}") {
 			continue
 		}
-		c := cell{m.O.id, join(m.Path, "{round}")}
+		c := cell{m.O.id, join(w.pathAt(m), "{round}")}
 		if w.st.get(c) != nil {
 			return top
 		}

@@ -185,6 +185,9 @@ func (w *walker) target(v *Value) *Value {
 func (w *walker) ctxValue(ctx, key *Value) *Value {
 	if ctx == nil || ctx.O == nil {
 		w.mayHoldTx(key)
+		if w.in.kind != RootParam && txKey(key) {
+			return nilVal
+		}
 		return &Value{K: VTop, Slot: ctxSlot}
 	}
 	for n := ctx.O.Ctx; n != nil; n = n.up {
@@ -198,6 +201,9 @@ func (w *walker) ctxValue(ctx, key *Value) *Value {
 		return &Value{K: VRef, O: o}
 	}
 	w.mayHoldTx(key)
+	if w.in.kind != RootParam && txKey(key) {
+		return nilVal // see noTxYet
+	}
 	return &Value{K: VTop, Slot: ctxSlot}
 }
 

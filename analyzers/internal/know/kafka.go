@@ -234,3 +234,9 @@ var libraries = []string{
 	"github.com/rabbitmq", "github.com/streadway", "github.com/testcontainers", "github.com/docker", "github.com/getsentry",
 	"github.com/idemlint/idemlint/runtime",
 }
+
+// ByName reports whether a package's functions are taken for what their names say: managers of transactions, which look
+// for one in the context in too many ways to be followed.
+func ByName(path string) bool {
+	return Under(path, "github.com/avito-tech/go-transaction-manager") || Under(path, "github.com/Thiht/transactor")
+}

@@ -70,6 +70,8 @@ var valueRows = []Row{
 	{"golang.org/x/xerrors", "", "As", ErrAs, 0, 1},
 	{"golang.org/x/xerrors", "", "New", ErrNew, -1, -1},
 	{"golang.org/x/xerrors", "", "Errorf", ErrWrap, -1, -1},
+	{"go.uber.org/multierr", "", "Append|Combine", ErrWrap, -1, -1},
+	{"github.com/hashicorp/go-multierror", "", "Append", ErrWrap, -1, -1},
 	{"google.golang.org/grpc/status", "", "Error|Errorf", ErrNew, -1, -1},
 	{"fmt", "", "Sprintf", Sprintf, 0, 1},
 	{"fmt", "", "Appendf", Sprintf, 1, 2},
