@@ -16,6 +16,7 @@ require (
 	github.com/plutov/paypal/v4 v4.8.0
 	github.com/razorpay/razorpay-go v1.3.3
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/samber/lo v1.53.0
 	github.com/segmentio/kafka-go v0.4.51
 	github.com/stripe/stripe-go/v82 v82.5.1
 	github.com/twmb/franz-go v1.22.3

@@ -397,7 +397,11 @@ func (w *walker) next1(ins *Instr) {
 	if w.in.money != nil && base.O != nil && base.O.Local {
 		key.from = base
 	}
-	w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{w.round(base), key, elem}})
+	more := w.round(base)
+	if w.holdsNothing(base) {
+		more = vFalse
+	}
+	w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{more, key, elem}})
 }
 
 // maxDeep bounds how many values are looked at to tell where one comes from.
@@ -447,7 +451,7 @@ func (w *walker) makeIface(ins *Instr) {
 	v := w.val(ins.A)
 	c := *v
 	c.Dyn = ins.S
-	c.box = 0
+	c.box, c.elem = 0, ""
 	if v.K == VStr && ins.S != "" {
 		pkg, name := splitType(ins.S)
 		if said, ok := know.AbsentText[know.Sym{Pkg: know.Normal(pkg), Name: name}]; ok && said == v.S {
@@ -455,7 +459,7 @@ func (w *walker) makeIface(ins *Instr) {
 		}
 	}
 	if ins.S == "" && ins.T != nil {
-		c.box = ins.T.Kind + 1
+		c.box, c.elem = ins.T.Kind+1, ins.T.Elem
 	}
 	if ins.T != nil && ins.T.Ptr && c.K == VTop {
 		c.O = w.in.objOf(v, nil)

@@ -1,10 +1,10 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
-	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
 )
 
 // build does what a query builder's call does: it collects, and runs when it is told to.
@@ -17,12 +17,11 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	switch row.Kind {
 	case know.BuildInsert, know.BuildUpdate, know.BuildDelete, know.BuildSelect:
 		ch.kind, ch.insPos = row.Kind, ins.Call.At
-		ch.steps = nil
-		if row.Kind == know.BuildSelect && len(args) > 0 {
-			ch.steps = []step{{"Columns", args, ins.Call.At}}
-		}
+		ch.steps, ch.replaces = nil, name == "Replace"
 		if row.Arg >= 0 {
 			ch.table = text(at(args, row.Arg))
+		} else if row.Kind == know.BuildSelect && len(args) > 0 {
+			ch.steps = []step{{"Columns", args, ins.Call.At}}
 		}
 		return []exit{{[]*Value{w.chained(ins, &ch)}, w.st}}
 	case know.BuildRaw:
@@ -32,10 +31,12 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		ch.steps = append(ch.steps[:len(ch.steps):len(ch.steps)], step{name, args, ins.Call.At})
 		switch name {
 		case "Model":
-			ch.table = w.tableOf(at(args, 0))
-		case "Into", "Table", "From":
+			if !ch.named {
+				ch.table = w.tableOf(at(args, 0))
+			}
+		case "Into", "Table", "From", "TableExpr", "ModelTableExpr":
 			if s := at(args, 0); s.K == VStr {
-				ch.table = s.S
+				ch.table, ch.named = tableName(s.S), true
 			}
 		}
 		if name == "RunWith" || name == "Conn" {
@@ -46,6 +47,15 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	if recv != nil && recv.K == VRow {
 		return w.scan(ins, recv, w.variadic(args, 0))
 	}
+	if strings.Contains(ins.Call.Pkg, "squirrel") && ch.fillsNothing() {
+		if name == "MustSql" {
+			return nil
+		}
+		return []exit{{failing(ins.Call, errVal(errAny, Taint{})), w.st}}
+	}
+	if row.Kind == know.BuildText {
+		return w.builtText(ins, &ch, recv)
+	}
 	for _, a := range args {
 		if t := w.txOf(a); t != nil && ch.tx == nil {
 			ch.tx = t
@@ -54,14 +64,9 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	if ch.tx == nil && ch.root != nil {
 		w.handle = ch.root
 	}
-	if row.Kind == know.BuildText {
-		return []exit{{w.builtText(ins, &ch), w.st}}
-	}
 	stmt, binds := ch.text, ch.binds
 	if ch.kind != know.BuildRaw {
-		var txt string
-		txt, binds = w.render(&ch)
-		stmt = strVal(txt, Taint{})
+		stmt, binds = w.asText(&ch)
 	}
 	handle := &Value{K: VRef, O: w.in.newObject(nil)}
 	handle.O.Tx, handle.O.Chain = ch.tx, &ch
@@ -86,24 +91,76 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	return out
 }
 
-// builtText is a collected statement as it is handed to somebody else who runs it: its text and its arguments.
-func (w *walker) builtText(ins *Instr, ch *chain) []*Value {
-	txt, binds := w.render(ch)
-	q := strVal(txt, Taint{})
-	q.O = w.in.newObject(nil)
-	q.O.Chain = ch
-	return w.textArgs(ins, q, binds)
+// fillsNothing reports whether a chain is an INSERT to which no row was given.
+func (ch *chain) fillsNothing() bool {
+	return ch.kind == know.BuildInsert && !slices.ContainsFunc(ch.steps, func(s step) bool {
+		return s.name == "Values" || s.name == "SetMap" || s.name == "Select"
+	})
+}
+
+// failing are a call's results when it gives an error.
+func failing(c *Call, errv *Value) []*Value {
+	out := make([]*Value, len(c.Res))
+	for i, r := range c.Res {
+		if out[i] = top; r != nil && r.Kind == KError {
+			out[i] = errv
+		}
+	}
+	return out
+}
+
+// tableName is the table of an expression that may give it another name: "orders AS o".
+func tableName(expr string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(expr), " ")
+	return name
+}
+
+// builtText is the text of a builder's statement and its arguments, for a driver to execute.
+func (w *walker) builtText(ins *Instr, ch *chain, recv *Value) []exit {
+	out := make([]*Value, len(ins.Call.Res))
+	for i := range out {
+		out[i] = top
+	}
+	if n := len(out); n > 0 && ins.Call.Res[n-1].Kind == KError {
+		out[n-1] = nilVal
+	}
+	var stmt *Value
+	var binds []*Value
+	switch {
+	case recv != nil && recv.expr != "":
+		stmt, binds = strVal(recv.expr, Taint{}), recv.Elems
+	case ch.kind == know.None:
+		return []exit{{out, w.st}}
+	default:
+		stmt, binds = w.asText(ch)
+	}
+	return []exit{{w.textArgs(ins, stmt, binds), w.st}}
 }
 
 // textArgs is a statement's text, its arguments, and no error.
 func (w *walker) textArgs(ins *Instr, text *Value, binds []*Value) []*Value {
-	list := &Value{K: VRef, O: w.in.newObject(nil)}
+	list := &Value{K: VRef, O: w.in.object(w.fr, ins, 2, nil)}
 	list.O.Local = true
+	w.st.clear(list.O, "")
 	for i, b := range binds {
 		w.st.set(cell{list.O.id, "[" + itoa(i) + "]"}, b)
 	}
+	if len(binds) == 0 {
+		list = nilVal
+	}
 	out := []*Value{text, list, nilVal}
 	return out[:min(len(out), len(ins.Call.Res))]
+}
+
+// asText is a collected statement as a text and its arguments.
+func (w *walker) asText(ch *chain) (*Value, []*Value) {
+	txt, binds := w.render(ch)
+	for i, v := range binds {
+		if v == nil {
+			binds[i] = top
+		}
+	}
+	return &Value{K: VStr, S: txt, built: ch}, binds
 }
 
 // putFound puts what a query found into the model it was made for, or into what it was told to scan into.
@@ -142,146 +199,6 @@ func (w *walker) putFound(out []exit, ch *chain, args []*Value) {
 		}
 		out[i].st = sub.st
 	}
-}
-
-// render writes a collected statement as SQL, so that one judge judges all.
-func (w *walker) render(ch *chain) (string, []*Value) {
-	hole := string(rune(sqltext.Hole))
-	table := ch.table
-	if table == "" {
-		table = hole
-	}
-	var cols, tail, where, set []string
-	var vals, binds, setBinds []*Value
-	for _, s := range ch.steps {
-		list := w.variadic(s.args, 0)
-		switch s.name {
-		case "Columns", "Column":
-			for _, v := range list {
-				cols = append(cols, text(v))
-			}
-		case "Values", "Value":
-			vals = append(vals, list...)
-		case "Suffix", "On", "SuffixExpr":
-			pre := ""
-			if s.name == "On" {
-				pre = "ON "
-			}
-			tail = append(tail, pre+text(at(s.args, 0)))
-		case "Returning":
-			tail = append(tail, "RETURNING "+text(at(s.args, 0)))
-		case "Ignore":
-			tail = append(tail, "ON CONFLICT DO NOTHING")
-		case "Options":
-			if strings.EqualFold(text(at(list, 0)), "IGNORE") {
-				tail = append(tail, "ON CONFLICT DO NOTHING")
-			}
-		case "Model":
-			m := at(s.args, 0)
-			if m.O != nil && ch.kind == know.BuildInsert {
-				for _, f := range w.fieldNames(m) {
-					cols = append(cols, snake(f))
-					vals = append(vals, w.find(m.O, join(w.pathAt(m), f), nil, 0))
-				}
-			}
-		case "Where", "WherePK":
-			c, b := w.whereText(s)
-			where = append(where, c)
-			binds = append(binds, b...)
-		case "Set", "SetMap", "SetColumn":
-			x := at(s.args, 0)
-			if x.K == VStr && len(s.args) > 1 && !strings.Contains(x.S, "=") {
-				v := at(s.args, 1)
-				if v.expr != "" {
-					set = append(set, x.S+" = "+v.expr)
-					setBinds = append(setBinds, v.Elems...)
-				} else {
-					set = append(set, x.S+" = ?")
-					setBinds = append(setBinds, v)
-				}
-			} else if fields, whole := w.document(x); whole && len(fields) > 0 {
-				for _, f := range fields {
-					if f.val.expr != "" {
-						set = append(set, f.name+" = "+f.val.expr)
-						setBinds = append(setBinds, f.val.Elems...)
-						continue
-					}
-					set = append(set, f.name+" = ?")
-					setBinds = append(setBinds, f.val)
-				}
-			} else {
-				set = append(set, text(x))
-				if x.K == VStr {
-					setBinds = append(setBinds, w.variadic(s.args, 1)...)
-				}
-			}
-		}
-	}
-	var b strings.Builder
-	switch ch.kind {
-	case know.BuildInsert:
-		b.WriteString("INSERT INTO " + table)
-		if len(cols) > 0 {
-			b.WriteString(" (" + strings.Join(cols, ", ") + ")")
-		}
-		b.WriteString(" VALUES (")
-		for i := range vals {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString("?")
-		}
-		b.WriteString(") " + strings.Join(tail, " "))
-		for i, v := range vals {
-			if v == nil {
-				vals[i] = top
-			}
-		}
-		return b.String(), vals
-	case know.BuildUpdate:
-		b.WriteString("UPDATE " + table + " SET " + strings.Join(set, ", "))
-	case know.BuildDelete:
-		b.WriteString("DELETE FROM " + table)
-	default:
-		what := "1"
-		if len(cols) > 0 {
-			what = strings.Join(cols, ", ")
-		}
-		b.WriteString("SELECT " + what + " FROM " + table)
-	}
-	if len(where) > 0 {
-		b.WriteString(" WHERE " + strings.Join(where, " AND "))
-	}
-	b.WriteString(" " + strings.Join(tail, " "))
-	return b.String(), append(setBinds, binds...) // as their placeholders stand
-}
-
-// whereText is a builder's condition as SQL. squirrel's Eq is a map from columns to values.
-func (w *walker) whereText(s step) (string, []*Value) {
-	x := at(s.args, 0)
-	if x.K == VStr {
-		return x.S, w.variadic(s.args, 1)
-	}
-	if x.O != nil {
-		var conds []string
-		var binds []*Value
-		for _, f := range w.fieldNames(x) {
-			if strings.HasPrefix(f, "{") {
-				op := " = ?"
-				if strings.HasSuffix(x.Dyn, ".Lt") || strings.HasSuffix(x.Dyn, ".LtOrEq") {
-					op = " < ?"
-				} else if strings.HasSuffix(x.Dyn, ".NotEq") {
-					op = " <> ?"
-				}
-				conds = append(conds, strings.Trim(f, "{}")+op)
-				binds = append(binds, w.find(x.O, join(w.pathAt(x), f), nil, 0))
-			}
-		}
-		if len(conds) > 0 {
-			return strings.Join(conds, " AND "), binds
-		}
-	}
-	return string(rune(sqltext.Hole)), nil
 }
 
 // snake writes a field's name as a column's.

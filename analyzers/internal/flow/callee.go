@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
@@ -117,6 +118,7 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 			return ok(v)
 		}
 		out := &Value{K: VNotNil, T: t, Slot: args[0].Slot, size: w.grown(args), Elems: gatheredErr(args, w)}
+		out.mixed = slices.ContainsFunc(args, func(a *Value) bool { return a.mixed })
 		if out.Elems == nil {
 			out.Elems = w.gatheredModels(args)
 		}
@@ -133,6 +135,9 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 	case "len", "cap":
 		if len(args) == 1 && c.Fn == "len" && args[0].size != sizeUnknown {
 			return ok(args[0].size.value(args[0].T))
+		}
+		if len(args) == 1 && args[0].mixed {
+			return ok(top)
 		}
 		if len(args) == 1 && args[0].K == VNil {
 			w.fr.exact = true
@@ -273,6 +278,7 @@ func (w *walker) fill(a *Value, t Taint) {
 	if empty && a.fa == nil {
 		w.st.set(cell{a.O.id, "?"}, taintVal(t))
 	}
+	w.mayFill(a, t, 0)
 }
 
 // unseen is a call of a function whose body is not in sight: it may answer anything. Functions it is given are

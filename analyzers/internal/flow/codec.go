@@ -11,7 +11,7 @@ import (
 )
 
 // codecVersion changes whenever the form of an encoded unit does.
-const codecVersion = 3
+const codecVersion = 4
 
 // A coder reads or writes units. Each method takes a pointer and does the one or the other, so that the two
 // directions cannot drift apart. Strings are written once.
@@ -250,6 +250,7 @@ func (c *coder) typeBody(t *Type) {
 	c.u(&k)
 	t.Kind = TypeKind(k)
 	c.flags(&t.Ptr, &t.Msg, &t.Batch)
+	c.str(&t.Elem)
 }
 
 func (c *coder) units(us *[]*Unit) {

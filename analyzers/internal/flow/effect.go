@@ -51,6 +51,7 @@ type site struct {
 	Table string
 	Tx    *Tx
 	Look  bool   // it only looks
+	Batch bool   // it marks several events at once: what it says of one, it need not say of the others
 	Pool  bool   // surely in no transaction
 	Place string // where in the store it asks, to tell which write is its mark
 	chain *frame

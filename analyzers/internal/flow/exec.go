@@ -420,6 +420,9 @@ func (w *walker) dynamic(ins *Instr, fun *Value, args []*Value) []exit {
 		}
 		return out
 	}
+	if fun.size == sizeNone {
+		return w.quiet(ins) // a sequence of nothing
+	}
 	if out, ok := w.moneyValue(ins, fun, args); ok {
 		return out
 	}

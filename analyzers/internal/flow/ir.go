@@ -37,6 +37,8 @@ type Type struct {
 	Ptr   bool
 	Msg   bool // a consumed message, or a struct that carries one
 	Batch bool // several of them: a slice, channel, iterator or the client's own batch type
+
+	Elem string // of a slice without a name: the name of its elements' type, behind one pointer
 }
 
 // An Op is what an instruction does.

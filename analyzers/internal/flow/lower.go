@@ -132,7 +132,7 @@ func (l *lowerer) newType(t types.Type) *Type {
 	out := &Type{}
 	if p, ok := u.(*types.Pointer); ok {
 		in := l.newType(p.Elem())
-		out.Name, out.Msg, out.Batch, out.Ptr, out.Kind = in.Name, in.Msg, in.Batch, true, KPointer
+		out.Name, out.Elem, out.Msg, out.Batch, out.Ptr, out.Kind = in.Name, in.Elem, in.Msg, in.Batch, true, KPointer
 		return out
 	}
 	if n, ok := u.(*types.Named); ok && n.Obj().Pkg() != nil {
@@ -171,6 +171,9 @@ func (l *lowerer) newType(t types.Type) *Type {
 	case *types.Slice:
 		out.Kind = KSlice
 		l.elem(out, b.Elem())
+		if out.Name == "" {
+			out.Elem = typeName(b.Elem())
+		}
 	case *types.Array:
 		out.Kind = KSlice
 		l.elem(out, b.Elem())

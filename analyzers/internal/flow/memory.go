@@ -58,6 +58,14 @@ func (w *walker) lookup(ins *Instr) {
 			return
 		}
 	}
+	if w.holdsNothing(m) {
+		v := top
+		if ins.S2 == "set" {
+			v = vFalse
+		}
+		pair(v, vFalse)
+		return
+	}
 	lives := m.K != VRef || m.O == nil || !m.O.Local
 	if lives && fromEvent(kt) && seenSet(ins) {
 		w.in.memory = true

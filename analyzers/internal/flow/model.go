@@ -103,9 +103,16 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.queue(ins, recv, args, row)
 	case know.BatchSend:
 		return w.sendBatch(ins, recv, at(args, row.Arg))
-	case know.BatchNext:
-		return w.batchOutcome(ins, recv)
+	case know.BatchTells:
+		return w.queued(ins, recv, at(args, row.Arg))
+	case know.BatchResult:
+		return w.batchResult(ins, recv)
+	case know.BatchClose:
+		return w.closeBatch(ins, recv)
 	case know.CopyFrom:
+		if w.holdsNothing(at(args, row.Arg+2)) {
+			return w.quiet(ins)
+		}
 		w.effect(ins, EffDB, "COPY FROM", w.txOf(recv))
 		return w.quiet(ins)
 	case know.Begin:

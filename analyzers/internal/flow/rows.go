@@ -206,7 +206,7 @@ func (w *walker) collect(ins *Instr, row *know.Row, args []*Value) []exit {
 		if row.Kind == know.CollectOne {
 			return []exit{{fit(c, top, w.rowErr(rowAbsent, rows.Row.site, know.Scan)), w.st}}
 		}
-		return []exit{{fit(c, nilVal, nilVal), w.st}}
+		return []exit{{fit(c, ofOthers(rows.Row.site), nilVal), w.st}}
 	}
 	if row.Kind == know.EachRow {
 		none := w.st.fork()
@@ -233,7 +233,7 @@ func (w *walker) selected(out []exit, dest *Value) []exit {
 			out[i].vals[n-1] = nilVal
 			if dest.K == VRef && dest.O != nil {
 				sub.st.clear(dest.O, dest.Path)
-				sub.st.set(cell{dest.O.id, dest.Path}, nilVal)
+				sub.st.set(cell{dest.O.id, dest.Path}, ofOthers(errv.Site))
 			}
 		case errv.K == VNil && dest.K == VRef && dest.O != nil:
 			sub.st.clear(dest.O, dest.Path)
@@ -354,6 +354,9 @@ func (w *walker) affected(ins *Instr, res *Value) []exit {
 	v := top
 	if res.Site != nil {
 		w.in.asked[res.Site.Key] = true
+	}
+	if s := res.Site; s != nil && s.Batch && res.I == 0 {
+		return []exit{{fit(ins.Call, v, nilVal), w.st}}
 	}
 	if res.K == VResult && res.I >= 0 {
 		v = &Value{K: VInt, I: res.I, Site: res.Site}

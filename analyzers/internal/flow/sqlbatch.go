@@ -6,14 +6,28 @@ import (
 	"github.com/idemlint/idemlint/analyzers/internal/know"
 )
 
+// What is queued in a pgx batch runs when the batch is sent, in order; what came of it is asked of the batch's results
+// one after the other, or by functions that closing them calls.
+
+// The places in a batch, in what was queued, and in the results.
+const (
+	batchQueue = "{queue}"  // of a batch: what is queued
+	queuedFn   = "{call}"   // of a queued statement: the function that is told its outcome
+	batchRows  = "{rows}"   // of results: the outcomes, in order
+	batchNext  = "{next}"   // which of them is the next
+	batchFails = "{failed}" // the first error among them
+)
+
 // queue collects a statement of a pgx batch.
 func (w *walker) queue(ins *Instr, recv *Value, args []*Value, row *know.Row) []exit {
+	o := w.in.object(w.fr, ins, 1, nil)
+	o.Local = true
+	w.st.clear(o, "")
+	item := &Value{K: VRef, O: o, Elems: append([]*Value{at(args, row.Arg)}, w.variadic(args, row.Arg2)...)}
 	if recv != nil && recv.O != nil {
-		c := cell{recv.O.id, "{queue}"}
-		list := w.st.get(c)
-		item := &Value{K: VTuple, Elems: append([]*Value{at(args, row.Arg)}, w.variadic(args, row.Arg2)...)}
+		c := cell{recv.O.id, batchQueue}
 		n := &Value{K: VTuple}
-		if list != nil {
+		if list := w.st.get(c); list != nil {
 			n.Elems = append(n.Elems, list.Elems...)
 		}
 		item.Ref = placeOf(ins)
@@ -23,76 +37,171 @@ func (w *walker) queue(ins *Instr, recv *Value, args []*Value, row *know.Row) []
 		}
 		w.st.set(c, n)
 	}
+	if len(ins.Call.Res) == 0 {
+		return []exit{{nil, w.st}}
+	}
+	return []exit{{[]*Value{item}, w.st}}
+}
+
+// queued attaches the function that is told what came of a queued statement.
+func (w *walker) queued(ins *Instr, recv, fn *Value) []exit {
+	if recv != nil && recv.O != nil {
+		w.st.set(cell{recv.O.id, queuedFn}, &Value{K: VTuple, Elems: []*Value{fn}, S: ins.Call.Name})
+	}
 	return w.quiet(ins)
 }
 
-// outcomes is the place in a batch's results where the outcomes of its statements are.
-const outcomes = "{outcomes}"
-
+// sendBatch runs what is queued.
 func (w *walker) sendBatch(ins *Instr, recv, batch *Value) []exit {
-	res := &Value{K: VRef, O: w.in.newObject(nil)}
-	all := &Value{K: VTuple}
+	o := w.in.object(w.fr, ins, 1, nil)
+	o.Local = true
+	w.st.clear(o, "")
+	rows := &Value{K: VTuple}
 	if batch.O != nil {
-		if list := w.st.get(cell{batch.O.id, "{queue}"}); list != nil {
+		if list := w.st.get(cell{batch.O.id, batchQueue}); list != nil {
 			for _, it := range list.Elems {
-				exec := *ins
-				call := *ins.Call
-				call.Res = []*Type{{}, {Kind: KError}}
-				exec.Call = &call
-				if out := w.runSQL(&exec, know.SQLExec, recv, it.Elems[0], it.Elems[1:], nil); len(out) > 0 {
-					w.st = out[0].st
-					all.Elems = append(all.Elems, tuple(&call, out[0].vals))
+				r := w.runQueued(ins, recv, it)
+				rows.Elems = append(rows.Elems, r)
+				if e := w.rowErr(r.Row.state, r.Row.site, know.SQLExec); e.K == VErr && r.Row.state != rowAbsent && w.st.get(cell{o.id, batchFails}) == nil {
+					w.st.set(cell{o.id, batchFails}, e)
+				}
+			}
+			for i, it := range list.Elems {
+				if fn := w.st.get(cell{it.O.id, queuedFn}); fn != nil {
+					rows.Elems[i].Elems = []*Value{fn}
+				}
+			}
+			w.st.set(cell{batch.O.id, batchQueue}, &Value{K: VTuple})
+		}
+	}
+	w.st.set(cell{o.id, batchRows}, rows)
+	return []exit{{[]*Value{{K: VRef, O: o}}, w.st}}
+}
+
+// runQueued runs a queued statement and gives the row that it found.
+func (w *walker) runQueued(ins *Instr, recv, item *Value) *Value {
+	one := *ins
+	call := *ins.Call
+	call.Res = []*Type{{}}
+	one.Call = &call
+	unknown := &Value{K: VRow, Row: &rowVal{}, O: w.in.newObject(nil)}
+	if len(item.Elems) == 0 {
+		return unknown
+	}
+	out := w.runSQL(&one, know.SQLQueryRow, recv, item.Elems[0], item.Elems[1:], nil)
+	if len(out) == 0 || len(out[0].vals) == 0 || out[0].vals[0].K != VRow {
+		return unknown
+	}
+	w.st = out[0].st
+	r := *out[0].vals[0]
+	if h := w.in.broke; h != nil {
+		w.in.broke = nil
+		row := *r.Row
+		row.state = rowFail
+		r.Row = &row
+		w.event(&Event{Kind: EvFail, Pos: h.Pos, Hit: h})
+	}
+	return &r
+}
+
+// batchResult is the next outcome of a batch. The batch of a path may stand for one that goes on in the same way.
+func (w *walker) batchResult(ins *Instr, recv *Value) []exit {
+	c := ins.Call
+	var rows *Value
+	if recv != nil && recv.O != nil {
+		rows = w.st.get(cell{recv.O.id, batchRows})
+	}
+	if rows == nil {
+		return w.library(ins, []*Value{recv})
+	}
+	if len(rows.Elems) == 0 {
+		// Nothing was queued on this path: asking is an error.
+		if c.Name == "QueryRow" {
+			return []exit{{[]*Value{{K: VRow, Row: &rowVal{state: rowFail}, O: w.in.newObject(nil)}}, w.st}}
+		}
+		return []exit{{failing(c, errVal(errAny, Taint{})), w.st}}
+	}
+	next, n := cell{recv.O.id, batchNext}, 0
+	if v := w.st.get(next); v != nil {
+		n = int(v.I)
+	}
+	w.st.set(next, &Value{K: VInt, I: int64((n + 1) % len(rows.Elems))})
+	r := *rows.Elems[n%len(rows.Elems)]
+	r.Elems, r.O = nil, w.in.newObject(nil)
+	switch c.Name {
+	case "QueryRow":
+		return []exit{{[]*Value{&r}, w.st}}
+	case "Query":
+		errv := w.rowErr(r.Row.state, r.Row.site, know.SQLQuery)
+		if r.Row.state == rowAbsent {
+			errv = nilVal
+		}
+		return []exit{{fit(c, &r, errv), w.st}}
+	}
+	tag, errv := w.tagOf(&r)
+	return []exit{{fit(c, tag, errv), w.st}}
+}
+
+// tagOf is what a statement whose row is known gives when it is executed: a number of rows, or an error.
+func (w *walker) tagOf(r *Value) (tag, errv *Value) {
+	tag = &Value{K: VResult, I: -1, Site: r.Row.site}
+	switch r.Row.state {
+	case rowFound:
+		tag.I = 1
+	case rowAbsent:
+		tag.I = 0
+	case rowTaken, rowFail:
+		tag.I = 0
+		return tag, w.rowErr(r.Row.state, r.Row.site, know.SQLExec)
+	}
+	return tag, nilVal
+}
+
+// closeBatch calls the functions that are told what came of the statements, and gives the first error.
+func (w *walker) closeBatch(ins *Instr, recv *Value) []exit {
+	if recv == nil || recv.O == nil || w.st.get(cell{recv.O.id, batchRows}) == nil {
+		return w.quiet(ins)
+	}
+	open := []*walker{w}
+	var out []exit
+	for _, r := range w.st.get(cell{recv.O.id, batchRows}).Elems {
+		if len(r.Elems) == 0 {
+			continue
+		}
+		fn := r.Elems[0]
+		row := *r
+		row.Elems, row.O = nil, w.in.newObject(nil)
+		arg := &row
+		var still []*walker
+		for _, x := range open {
+			if fn.S == "Exec" {
+				tag, errv := x.tagOf(&row)
+				if errv.K == VErr {
+					out = append(out, exit{fit(ins.Call, top, errv), x.st})
+					continue
+				}
+				arg = tag
+			}
+			for _, e := range x.callback(ins, fn.Elems[0], []*Value{arg}) {
+				sub := *x
+				sub.st = e.st
+				if n := len(e.vals); n > 0 && e.vals[n-1].K == VErr {
+					out = append(out, exit{fit(ins.Call, top, e.vals[n-1]), sub.st})
+					continue
+				}
+				if len(still) < maxExits {
+					still = append(still, &sub)
 				}
 			}
 		}
+		open = still
 	}
-	if len(all.Elems) == 0 {
-		return w.quiet(ins)
-	}
-	w.st.set(cell{res.O.id, outcomes}, all)
-	return []exit{{fit(ins.Call, res, nilVal), w.st}}
-}
-
-// outcome is what the next statement of a batch has come to; the last one's where they are asked in a loop.
-func (w *walker) batchOutcome(ins *Instr, res *Value) []exit {
-	c := ins.Call
-	if res == nil || res.O == nil {
-		return w.quiet(ins)
-	}
-	all := w.st.get(cell{res.O.id, outcomes})
-	if all == nil {
-		return w.quiet(ins)
-	}
-	n := 0
-	if at := w.st.get(cell{res.O.id, "{at}"}); at != nil {
-		n = int(at.I)
-	}
-	if c.Name == "Close" {
-		for _, o := range all.Elems[min(n, len(all.Elems)):] {
-			if o.Elems[1].K == VErr {
-				return []exit{{fit(c, top, o.Elems[1]), w.st}}
-			}
+	for _, x := range open {
+		errv := nilVal
+		if e := x.st.get(cell{recv.O.id, batchFails}); e != nil {
+			errv = e
 		}
-		return w.quiet(ins)
+		out = append(out, exit{fit(ins.Call, top, errv), x.st})
 	}
-	o := all.Elems[min(n, len(all.Elems)-1)]
-	if n < len(all.Elems)-1 {
-		w.st.set(cell{res.O.id, "{at}"}, &Value{K: VInt, I: int64(n + 1)})
-	}
-	if c.Name == "Exec" {
-		return []exit{{fit(c, o.Elems[0], o.Elems[1]), w.st}}
-	}
-	row := &rowVal{state: rowUnknown, site: o.Elems[0].Site}
-	switch e := o.Elems[1]; {
-	case e.K == VErr && e.S == errUnique:
-		row.state, row.site = rowTaken, e.Site
-	case e.K == VErr:
-		row.state, row.site = rowFail, e.Site
-	case o.Elems[0].K == VResult && o.Elems[0].I == 0:
-		row.state = rowAbsent
-	case o.Elems[0].K == VResult && o.Elems[0].I > 0:
-		row.state = rowFound
-	}
-	v := &Value{K: VRow, Row: row, Site: row.site, O: w.in.newObject(nil)}
-	return []exit{{fit(c, v, nilVal), w.st}}
+	return out
 }

@@ -43,7 +43,7 @@ func (c *sqlCall) mark(tx *Tx) *site {
 		if !dedup && named && !skips && !absent && (outboxTable(table) || c.freshID(part)) {
 			continue
 		}
-		return &site{Pos: c.at(), Desc: "INSERT INTO " + showTable(table), Store: "sql", Table: table, Tx: tx}
+		return &site{Pos: c.at(), Desc: "INSERT INTO " + showTable(table), Store: "sql", Table: table, Tx: tx, Batch: c.manyKeys(part)}
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ type sqlCall struct {
 	st    *sqltext.Statement
 	binds []*Value
 	named *Value // a struct or map of bind values
-	built *chain // of a text that a builder has made
+	built *chain // what wrote the text, nil when nobody did
+	text  string // that the statement is a part of
 }
 
 // bind is the value of a placeholder, nil when it is not known which.
@@ -101,10 +102,7 @@ func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Va
 		if st.Kind == sqltext.Unknown {
 			continue
 		}
-		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named}
-		if txt.O != nil {
-			c.built = txt.O.Chain
-		}
+		c := &sqlCall{w: w, ins: ins, recv: recv, st: st, binds: binds, named: named, built: txt.built, text: txt.S}
 		c.ran(txt.S)
 		w.query, w.reading = st, nil
 		out = c.exec(how)
@@ -321,6 +319,9 @@ func sameBind(x, y *Value) bool {
 func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	w, st := c.w, c.st
 	fresh := c.assumed()
+	if c.ofNothing() {
+		return w.rowsOut(c.ins, how, rowAbsent, 0, nil, nil)
+	}
 	if s := c.mark(tx); s != nil {
 		return c.marked(how, tx, s)
 	}

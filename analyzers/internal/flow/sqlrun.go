@@ -29,6 +29,8 @@ func (c *sqlCall) ran(text string) {
 	r.given = r.tx == nil && c.ins.Call.Recv == "Tx"
 	if c.recv != nil && c.recv.O != nil && c.recv.O.Chain != nil && c.recv.O.Chain.kind != know.None {
 		r.built = builtAt(c.recv.O.Chain, c.ins, c.st)
+	} else if c.built != nil {
+		r.built = builtAt(c.built, c.ins, c.st)
 	}
 	if c.built != nil {
 		r.built = builtAt(c.built, c.ins, c.st)

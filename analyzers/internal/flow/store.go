@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
@@ -16,7 +17,10 @@ type chain struct {
 	text   *Value   // of a prepared statement, or of one that was written out
 	binds  []*Value // the arguments that came with the text
 	insPos Pos      // where the INSERT was begun
-	root   *Value   // the handle it was begun on
+	// replaces says that the INSERT is a REPLACE.
+	replaces bool
+	named    bool   // the table is said, whatever the model's is
+	root     *Value // the handle it was begun on
 }
 
 type step struct {
@@ -56,12 +60,24 @@ func (w *walker) gorm(ins *Instr, row *know.Row, recv *Value, args []*Value) []e
 	if row.Kind == know.GormExec {
 		return w.gormExec(ins, &ch, recv, args, nil)
 	}
-	if raw := rawStep(&ch); raw != nil && row.Kind == know.GormFind {
+	if raw := rawStep(&ch); name == "Row" || name == "Rows" {
+		if raw == nil {
+			return w.library(ins, append([]*Value{recv}, args...))
+		}
+		how := know.SQLQueryRow
+		if name == "Rows" {
+			how = know.SQLQuery
+		}
+		return w.runSQL(ins, how, recv, at(raw.args, 0), w.variadic(raw.args, 1), nil)
+	} else if raw != nil && row.Kind == know.GormFind {
 		return w.gormExec(ins, &ch, recv, append([]*Value{at(raw.args, 0)}, w.variadic(raw.args, 1)...), at(args, 0))
 	}
 	table := ch.table
 	if table == "" {
 		table = w.tableOf(at(args, 0))
+	}
+	if w.pointsToNothing(at(args, 0)) && (row.Kind == know.GormCreate || row.Kind == know.GormSave) {
+		return w.gormOut(ins, &ch, errVal(errAny, Taint{}), 0, nil) // "empty slice found"
 	}
 	switch row.Kind {
 	case know.GormSave, know.GormUpdate:
@@ -141,7 +157,13 @@ func (w *walker) gormExec(ins *Instr, ch *chain, recv *Value, args []*Value, des
 		if errv.K == VErr {
 			s = errv.Site
 			if errv.S == errNoRows {
-				errv, rows = nilVal, 0
+				if errv, rows = nilVal, 0; s != nil && s.Batch {
+					rows = -1 // there may be some for others
+				}
+				if dest != nil && dest.K == VRef && dest.O != nil && dest.Path == "" && dest.O.T != nil && dest.O.T.Kind == KSlice {
+					sub.st.clear(dest.O, "")
+					sub.st.set(cell{dest.O.id, ""}, ofOthers(s))
+				}
 			}
 		} else if s = sub.st.checked; s != nil && s.Pos == ins.Call.At {
 			rows = 1
@@ -170,8 +192,11 @@ func (w *walker) gormOut(ins *Instr, ch *chain, errv *Value, rows int64, s *site
 // tableOf guesses the table of a model: what its TableName method returns, else its type's name.
 func (w *walker) tableOf(v *Value) string {
 	typ := v.Dyn
+	if typ == "" {
+		typ = v.elem
+	}
 	if typ == "" && v.O != nil && v.O.T != nil {
-		typ = v.O.T.Name
+		typ = cmp.Or(v.O.T.Name, v.O.T.Elem)
 	}
 	if typ == "" {
 		return ""

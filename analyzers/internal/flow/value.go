@@ -154,6 +154,7 @@ type Value struct {
 	raw   bool     // a message's value as it came
 	enc   string   // of encoded bytes: the type that was encoded
 	expr  string   // the text of a builder's expression
+	built *chain   // of a text: the builder's chain that it was written from
 	quiet bool     // made up by reading: nobody wrote it
 	size  length   // of a slice, or a slice's length
 	wired bool     // of a function: kept from putting the program together, see wiring.go
@@ -167,6 +168,8 @@ type Value struct {
 	box   TypeKind // one more than the kind of an unnamed type inside an interface
 	left  []*Value // what this event's handler has left where it was read: one of these
 	file  fileKind // of a file, and of a writer over one
+	mixed bool     // nothing in it is of the message at hand, but it may hold what is of others of its batch
+	elem  string   // of a slice inside an interface: the type of its elements
 }
 
 // rowVal is what a query gave.

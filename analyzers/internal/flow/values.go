@@ -167,6 +167,16 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		return w.remembered(ins, full, recv, at(args, row.Arg))
 	case know.Silent:
 		return w.silent(ins, full)
+	case know.KeepIf, know.DropIf:
+		return w.narrow(ins, row, full, args)
+	case know.Elements:
+		return w.elementsOf(ins, row, full, args)
+	case know.Counted:
+		if n := at(args, row.Arg); n.K == VInt && n.I == 0 {
+			return one(noElements())
+		}
+	case know.Includes:
+		return w.includes(ins, row, full, args)
 	}
 	return w.library(ins, full)
 }

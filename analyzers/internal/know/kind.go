@@ -33,11 +33,13 @@ const (
 	StmtExec    // Arg is the first bind argument
 	StmtQuery
 	StmtQueryRow
-	StmtNamed  // Arg holds the bind values
-	BatchQueue // pgx.Batch.Queue
-	BatchSend
-	BatchNext // the outcome of the next statement of a batch
-	CopyFrom  // bulk insert; Arg is the table
+	StmtNamed   // Arg holds the bind values
+	BatchQueue  // pgx.Batch.Queue
+	BatchTells  // the function Arg is told what came of a queued statement
+	BatchSend   // runs the batch Arg
+	BatchResult // the outcome of the next statement
+	BatchClose  // ends the results: the functions are called
+	CopyFrom    // bulk insert; Arg is the table
 
 	// Transactions and outcomes.
 	Begin       // returns a transaction
@@ -75,7 +77,7 @@ const (
 	BuildRaw  // Arg is the statement's text, Arg2 its arguments
 	BuildStep // Columns, Values, Suffix, OnConflict, Where, …
 	BuildRun  // Exec, Scan, Save, …: the statement runs
-	BuildText // yields the statement's text and its arguments
+	BuildText // ToSql: the statement's text and its arguments
 	BuildExpr // a piece of SQL as a value: Arg is the text
 
 	// Redis.
@@ -154,6 +156,11 @@ const (
 	MemoryAsk   // asks a set in the memory of the process for Arg; its last boolean says that it was there
 	Silent      // no effect at all: logging, metrics, tracing
 	StringFn    // strings.Contains and the like on an error's text
+	KeepIf      // leaves of the collection Arg the elements for which the function Arg2 is true
+	DropIf      // leaves the others
+	Elements    // gives a collection or sequence made of the elements of Arg
+	Counted     // gives a collection or sequence of Arg elements
+	Includes    // tells whether the collection Arg has an element
 )
 
 // A Row is what is known about a function or method.

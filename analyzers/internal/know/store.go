@@ -16,6 +16,8 @@ var builderRows = []Row{
 	{squirrel, "*", "Delete", BuildDelete, 0, -1},
 	{squirrel, "*", "Select", BuildSelect, -1, -1},
 	{squirrel, "*", "Columns|Values|Suffix|SuffixExpr|Prefix|Into|Options|Set|SetMap|Where|From|Limit|OrderBy|Returning|Join|LeftJoin|Column|GroupBy|Offset|Table|PrefixExpr", BuildStep, -1, -1},
+	{squirrel, "InsertBuilder", "Select", BuildStep, -1, -1},
+	{squirrel, "*", "ToSql|MustSql", BuildText, -1, -1},
 	{squirrel, "*", "RunWith", UseTx, 0, -1},
 	{squirrel, "*", "PlaceholderFormat", SameTx, -1, -1},
 	{squirrel, "*", "Exec|ExecContext|Query|QueryContext|QueryRow|QueryRowContext|Scan|ScanContext", BuildRun, -1, -1},
