@@ -166,13 +166,16 @@ func (w *walker) sameRow(r *rowRead, keys map[string]*Value) bool {
 			return true
 		}
 		for _, x := range w.deep(v).Reads {
-			if x.row == r && x.col == col && !x.made {
-				return true
+			if x.row == r && (x.col == col && !x.made || r.table == "redis" && sameText(r.keys[col], v)) {
+				return true // the key is made of what the row holds: of what it was found by
 			}
 		}
 	}
 	return false
 }
+
+// sameText reports whether two texts differ in nothing but what is not known of them.
+func sameText(a, b *Value) bool { return a != nil && text(a) == text(b) && text(a) != "" }
 
 // equals are the columns that a condition asks to be equal to an argument.
 func (c *sqlCall) equals(w sqltext.Where) map[string]*Value {
