@@ -158,3 +158,18 @@ func TestAConsumerInAnotherModuleOfTheWorkspaceRunsTheHandlersOfThisOne(t *testi
 		t.Errorf("found %q, want %q; standard error:\n%s", reported(got.stdout), want, got.stderr)
 	}
 }
+
+func TestSQLOutsideWhatWasNamedIsNotReported(t *testing.T) {
+	mod, sum := requirements(t, "example.com/library")
+	const table = "CREATE TABLE %s (event_id uuid, at timestamptz NOT NULL DEFAULT now());\n--"
+	dir := library(t, map[string]string{"go.mod": mod, "bus/bus.go": busCode, "desk/desk.go": fmt.Sprintf(deskCode, "example.com/library"),
+		"desk/schema.sql": fmt.Sprintf(table, "processed_events"), "shelf/schema.sql": fmt.Sprintf(table, "inbox_messages")})
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), []byte(sum), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, dir, tool, "./desk/...")
+	want := []string{"desk/desk.go:13: R-KFK-IDEM-X1", "desk/schema.sql:1: R-KFK-IDEM-2"}
+	if found := reported(got.stdout); !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q; standard error:\n%s", found, want, got.stderr)
+	}
+}

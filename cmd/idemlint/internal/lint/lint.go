@@ -6,6 +6,7 @@ package lint
 import (
 	"context"
 	"fmt"
+	"go/build"
 	"io"
 	"maps"
 	"path/filepath"
@@ -74,7 +75,7 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 			return nil, err
 		}
 	}
-	result, err := l.reduce(out.units, named)
+	result, err := l.reduce(out.units, named, l.trees(patterns))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 
 // reduce joins what the packages said. Findings are those of the packages that were named; dependencies say what
 // those do with them.
-func (l Linter) reduce(units []finding.Unit, named map[string]bool) (*Result, error) {
+func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []string) (*Result, error) {
 	result := new(Result)
 	var payloads []string
 	homes := make(map[string]string) // directory to package id
@@ -120,7 +121,7 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool) (*Result, er
 		return nil, fmt.Errorf("joining the summaries of %d packages: %w", len(payloads), err)
 	}
 	for _, f := range settled {
-		if _, own := homes[filepath.Dir(f.Position.File)]; !own && filepath.Ext(f.Position.File) == ".go" {
+		if _, own := homes[filepath.Dir(f.Position.File)]; !own && (filepath.Ext(f.Position.File) == ".go" || !within(f.Position.File, trees)) {
 			continue
 		}
 		f.Package = home(homes, f.Position.File)
@@ -132,6 +133,31 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool) (*Result, er
 	}
 	result.Findings = finding.Normalize(result.Findings)
 	return result, nil
+}
+
+// trees are the directories that the patterns name, with all that is in them; nil stands for everything, since a
+// pattern names import paths and no directories.
+func (l Linter) trees(patterns []string) []string {
+	var trees []string
+	for _, p := range patterns {
+		dir := strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/")
+		if !build.IsLocalImport(p) && !filepath.IsAbs(p) {
+			return nil
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(l.Dir, dir)
+		}
+		trees = append(trees, dir)
+	}
+	return trees
+}
+
+// within reports whether a file is in one of the directories, or beneath it.
+func within(file string, trees []string) bool {
+	return trees == nil || slices.ContainsFunc(trees, func(dir string) bool {
+		rel, err := filepath.Rel(dir, file)
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	})
 }
 
 // home is the package that a file belongs to: the one in its directory, else in the nearest directory above (a
