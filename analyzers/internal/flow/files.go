@@ -94,9 +94,18 @@ func (w *walker) written(ins *Instr, full []*Value, dst *Value, args []*Value) [
 			t = t.join(w.deep(a))
 		}
 		w.putInto(dst, t)
+		switch rest := w.variadic(args, 1); {
+		case ins.Call.Name == "Fprintf" && len(args) > 1:
+			w.writesText(ins, dst, text(w.sprintf(args[1], w.variadic(args, 2))))
+		case ins.Call.Name == "Fprint" && len(rest) == 1:
+			w.writesText(ins, dst, text(rest[0]))
+		default:
+			w.writesText(ins, dst, holeText)
+		}
 		return w.silent(ins, full)
 	case ins.Call.Pkg == "io" && (ins.Call.Name == "Write" || ins.Call.Name == "WriteString"):
 		w.putInto(dst, w.deep(at(args, len(args)-1)))
+		w.writesText(ins, dst, text(at(args, len(args)-1)))
 		return w.quiet(ins)
 	}
 	return w.library(ins, full)

@@ -84,6 +84,11 @@ func (w *walker) lookup(ins *Instr) {
 		}
 	}
 	v := &Value{K: VTop, T: t, Slot: slot}
+	if k.K == VStr && slot != "" {
+		if s, ok := w.in.prog.textIn(slot + "{" + k.S + "}"); ok {
+			v = strVal(s, t)
+		}
+	}
 	if t.has(FromMessage) {
 		v.Msg, v.Batch = true, true
 	}

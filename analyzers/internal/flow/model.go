@@ -85,7 +85,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.quiet(ins)
 
 	case know.SQLText:
-		return one(w.textArgs(ins, at(args, row.Arg), w.variadic(args, row.Arg2))...)
+		return w.sqlTextMade(ins, row, args)
 	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed, know.SQLNamedRow:
 		if recv == nil {
 			recv = handleAmong(args, row.Arg)
@@ -93,7 +93,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return w.sqlText(ins, row, recv, args)
 	case know.SQLPrepare:
 		st := &Value{K: VRef, O: w.in.object(w.fr, ins, 1, nil)}
-		st.O.Chain = &chain{text: at(args, row.Arg), tx: w.txOf(recv), root: preparedOn(c.Recv)}
+		st.O.Chain = &chain{text: w.textOf(at(args, row.Arg)), tx: w.txOf(recv), root: preparedOn(c.Recv)}
 		return one(fit(c, st, nilVal)...)
 	case know.StmtExec, know.StmtQuery, know.StmtQueryRow, know.StmtNamed:
 		return w.prepared(ins, row, recv, args)

@@ -45,6 +45,7 @@ type Program struct {
 	wires      *wires
 	fieldSlots map[string][]string  // slots of fields by type, see wiring.go
 	empties    map[string][]string  // [Program.emptied]
+	texts      map[string]*slotText // [Program.textIn]
 	feeds      map[string][]feed    // [Program.receives]
 	hands      map[string]*handover // [Program.handsTo]
 	relays     relays

@@ -81,7 +81,7 @@ func (u *use) parts() []*sqltext.Statement {
 
 // insertFault judges an INSERT that marks an event in a dedup table.
 func (v *SQLView) insertFault(u *use, part *sqltext.Statement) (SQLFinding, bool) {
-	if part.Kind != sqltext.Insert || !v.isDedup(part.Table) || !v.marks(u, part) {
+	if part.Kind != sqltext.Insert || !v.isDedup(part.Table) || holdsOther(part) || !v.marks(u, part) {
 		return SQLFinding{}, false
 	}
 	f := SQLFinding{Table: part.Table.String(), Pos: u.pos}
@@ -306,7 +306,7 @@ func (v *SQLView) undefined() []SQLFinding {
 		}
 		for _, part := range u.parts() {
 			key := strings.ToLower(part.Table.Name)
-			if part.Kind != sqltext.Insert || !v.isDedup(part.Table) || done[key] || !v.marks(u, part) {
+			if part.Kind != sqltext.Insert || !v.isDedup(part.Table) || done[key] || holdsOther(part) || !v.marks(u, part) {
 				continue
 			}
 			done[key] = true

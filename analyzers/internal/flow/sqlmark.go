@@ -14,7 +14,7 @@ func (c *sqlCall) mark(tx *Tx) *site {
 			continue
 		}
 		table := part.Table.Name
-		dedup := c.w.in.prog.dedupTable(table)
+		dedup := c.dedup(part)
 		skips := part.Conflict.Action.Skips()
 		named := false
 		for i, col := range part.Columns {
@@ -127,7 +127,7 @@ func (c *sqlCall) keyMadeNow(part *sqltext.Statement) bool {
 			continue
 		}
 		e := part.Rows[0][i]
-		if e.Random() {
+		if e.Random() || e.IsDefault() {
 			seen = true
 			continue
 		}

@@ -92,6 +92,9 @@ func hasHole(s string) bool { return strings.IndexByte(s, byte(sqltext.Hole)) >=
 
 // runSQL executes a text. how is the kind of the call.
 func (w *walker) runSQL(ins *Instr, how know.Kind, recv, txt *Value, binds []*Value, named *Value) []exit {
+	if txt = w.textOf(txt); txt.K == VStr && endsBeforeRows(txt.S) {
+		return w.rowsOut(ins, how, rowFail, 0, nil, nil)
+	}
 	if txt.K != VStr || !sqltext.MayBeSQL(txt.S) {
 		return w.sqlUnknown(ins, how, binds)
 	}
@@ -144,6 +147,8 @@ func (c *sqlCall) exec(how know.Kind) []exit {
 	case sqltext.Insert, sqltext.Update, sqltext.Delete, sqltext.Merge:
 		_ = table
 		return c.write(how, tx)
+	case sqltext.Call:
+		return c.called(how, tx)
 	}
 	return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
 }
@@ -363,7 +368,7 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	if st.Kind == sqltext.Update {
 		w.in.wrote["upd:"+strings.ToLower(table)] = true
 	}
-	if w.in.prog.dedupTable(table) {
+	if w.in.prog.dedupTable(table) && !(table == st.Table.Name && holdsOther(st) && !w.in.prog.configured(table)) {
 		// Housekeeping of the dedup table is no effect on the world.
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
 	}

@@ -172,19 +172,36 @@ func (v *SQLView) isDedup(n sqltext.Name) bool {
 func (v *SQLView) holdsNoID(n sqltext.Name) bool {
 	t := v.schema.Table(n)
 	if t == nil || len(t.Definitions) == 0 {
-		return false
+		return v.filledWithOther(n)
 	}
 	for _, d := range t.Definitions {
 		if len(d.Columns) == 0 {
 			return false
 		}
+		marks := d.HoldsOnlyMarks()
 		for _, c := range d.Columns {
-			if sqltext.IsEventIDColumnIn(n, c.Name) || strings.Contains(strings.ToLower(c.Name), "event") || strings.Contains(strings.ToLower(c.Name), "message") {
-				return false
+			if mayNameEvent(n, c.Name) && (marks || !c.AutoNumber) {
+				return false // a number that the database counts names no event
 			}
 		}
 	}
 	return true
+}
+
+// filledWithOther reports whether every INSERT into a table shows that it holds something else than marks.
+func (v *SQLView) filledWithOther(n sqltext.Name) bool {
+	other := false
+	for _, u := range v.uses {
+		for _, part := range u.parts() {
+			if part.Kind != sqltext.Insert || !part.Table.Same(n) {
+				continue
+			}
+			if other = holdsOther(part); !other {
+				return false
+			}
+		}
+	}
+	return other
 }
 
 // execute runs the functions that build statements or put them together, to see what they come to.

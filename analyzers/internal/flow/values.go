@@ -138,6 +138,9 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		}
 		if dst != nil {
 			w.putInto(dst, w.deep(at(args, row.Arg2)))
+			if c.Pkg == "strings" || c.Pkg == "bytes" {
+				w.writesText(ins, dst, pieceOf(c.Name, at(args, row.Arg2)))
+			}
 		}
 		return w.quiet(ins)
 	case know.CtxWith:
@@ -167,6 +170,18 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		return w.remembered(ins, full, recv, at(args, row.Arg))
 	case know.Silent:
 		return w.silent(ins, full)
+	case know.BuiltText:
+		if v := w.writtenText(recv); v != nil {
+			return one(v)
+		}
+	case know.ResetText:
+		if c, ok := w.textCell(recv); ok {
+			w.st.set(c, strVal("", Taint{}))
+		}
+	case know.TextOp:
+		return w.textOp(ins, full, args)
+	case know.JoinText:
+		return one(w.joined(at(args, row.Arg), at(args, row.Arg2), w.deep(at(args, row.Arg)).join(w.deep(at(args, row.Arg2)))))
 	case know.KeepIf, know.DropIf:
 		return w.narrow(ins, row, full, args)
 	case know.Elements:

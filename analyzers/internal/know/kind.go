@@ -155,6 +155,10 @@ const (
 	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry
 	MemoryAsk   // asks a set in the memory of the process for Arg; its last boolean says that it was there
 	Silent      // no effect at all: logging, metrics, tracing
+	BuiltText   // the text in a builder or buffer
+	ResetText   // empties it
+	TextOp      // gives a text made of the text that is its first argument
+	JoinText    // joins the texts Arg with Arg2
 	StringFn    // strings.Contains and the like on an error's text
 	KeepIf      // leaves of the collection Arg the elements for which the function Arg2 is true
 	DropIf      // leaves the others

@@ -119,6 +119,7 @@ var sqlRows = []Row{
 	{sqlx, "", "NamedQueryContext", SQLNamedRow, 2, 3},
 	{sqlx, "", "NamedQuery", SQLNamedRow, 1, 2},
 	{sqlx, "", "In|Named", SQLText, 0, 1},
+	{sqlx, "*", "BindNamed", SQLText, 0, 1},
 	{sqlx, "", "Rebind", IDText, 1, -1},
 	{sqlx, "*", "Rebind", IDText, 0, -1},
 	{sqlx, "DB", "Unsafe", SameTx, -1, -1},

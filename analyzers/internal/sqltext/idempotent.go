@@ -264,7 +264,7 @@ func (s *Statement) neverConflicts(a Assumption) string {
 				continue
 			}
 			for _, v := range s.column(i) {
-				if v.Random() || v.Now() && !v.truncated() || a.fresh(v) {
+				if v.Random() || v.IsDefault() || v.Now() && !v.truncated() || a.fresh(v) {
 					return c
 				}
 			}
@@ -272,6 +272,9 @@ func (s *Statement) neverConflicts(a Assumption) string {
 	}
 	return ""
 }
+
+// IsDefault tells the word DEFAULT: a key that the database makes up is another one each time.
+func (e Expr) IsDefault() bool { return strings.EqualFold(e.Text, "default") }
 
 // truncated tells date_trunc('day', now()) and the like, which do repeat for a while.
 func (e Expr) truncated() bool {

@@ -48,6 +48,7 @@ func TestAnInsertRepeatsOnlyWithAKeyThatStopsIt(t *testing.T) {
 		{sql: `INSERT INTO e (event_id) SELECT unnest($1::uuid[]) ON CONFLICT DO NOTHING`, idempotent: true},
 		{sql: `INSERT INTO e (id, order_id) VALUES (gen_random_uuid(), $1) ON CONFLICT (order_id) DO NOTHING`, idempotent: true},
 		{sql: `INSERT INTO e (id, order_id) VALUES (gen_random_uuid(), $1) ON CONFLICT (id) DO NOTHING`},
+		{sql: `INSERT INTO e (id, order_id) VALUES (DEFAULT, $1) ON CONFLICT (id) DO NOTHING`},
 		{sql: `INSERT INTO e (id, order_id) VALUES (gen_random_uuid(), $1) ON CONFLICT DO NOTHING`},
 		{sql: `INSERT INTO e (event_id, processed_at) VALUES ($1, now()) ON CONFLICT (event_id, processed_at) DO NOTHING`},
 		{sql: `INSERT INTO e (event_id, processed_at) VALUES ($1, now()) ON CONFLICT (event_id) DO NOTHING`, idempotent: true},
