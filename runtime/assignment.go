@@ -86,7 +86,14 @@ func (a *assignment) start() {
 		a.consumer.lanes.Add(1)
 		a.lanes.Go(func() {
 			defer a.consumer.lanes.Done()
+			ended := true
+			defer func() {
+				if ended {
+					a.stop(Alarm{Kind: AlarmPartitionStopped, Topic: a.topic, Partition: a.id, Offset: a.waiting(), Err: errGoexit})
+				}
+			}()
 			l.run()
+			ended = false
 		})
 	}
 }
@@ -174,6 +181,16 @@ func (a *assignment) offset() (kgo.EpochOffset, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.mark.offset()
+}
+
+// waiting returns the offset of the first record that is not completed, or -1.
+func (a *assignment) waiting() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mark.len() == 0 {
+		return -1
+	}
+	return a.mark.pending[a.mark.head].rec.Offset
 }
 
 // setRetrying counts a lane in or out of its wait before another attempt.

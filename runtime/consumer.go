@@ -42,6 +42,10 @@ type Consumer struct {
 	began    atomic.Bool
 	beginSQL string
 
+	// Known once the table was found.
+	markSQL    string
+	quarantine Quarantine
+
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
 	hook   seam.Hook

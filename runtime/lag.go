@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,7 +22,10 @@ const probeTimeout = 15 * time.Second
 func (c *Consumer) prepare(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		err := c.maintainer.Prepare(ctx)
-		if err == nil || ctx.Err() != nil || needsRepair(err) {
+		if err == nil {
+			return c.bind(c.maintainer.table())
+		}
+		if ctx.Err() != nil || needsRepair(err) {
 			return err
 		}
 		c.cfg.Logger.Warn("the table is not ready; trying again", "group", c.cfg.Group, "attempt", attempt, "error", err)
@@ -36,6 +40,18 @@ func (c *Consumer) prepare(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// bind settles which tables the consumer writes to.
+func (c *Consumer) bind(table tableInfo) error {
+	c.markSQL, c.quarantine = markSQL(table.parent()), c.cfg.Quarantine
+	if _, own := c.quarantine.(QuarantineTable); own {
+		if table.quarantine == "" {
+			return fmt.Errorf("%w: quarantined_event is missing", ErrNotMigrated)
+		}
+		c.quarantine = QuarantineTable{schema: table.quarantine}
+	}
+	return nil
 }
 
 // needsRepair tells whether the table will not become ready by waiting.
@@ -168,7 +184,11 @@ func (c *Consumer) timeOf(rec *kgo.Record) time.Time {
 	if rec.Attrs.IsControl() {
 		return at
 	}
-	id, err := c.handlers[rec.Topic].newBatch(c.cfg.Decoder, 1).decode(rec)
+	var id uuid.UUID
+	var err error
+	inGoroutine(func() {
+		id, err = c.handlers[rec.Topic].newBatch(c.cfg.Decoder, 1).decode(rec)
+	}, func() { err = errGoexit })
 	if err != nil {
 		return at
 	}

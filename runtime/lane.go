@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -44,7 +43,7 @@ func (l *lane) process(items []*item) (int, bool) {
 			c.cfg.Logger.Warn("batch failed by a record's fault; isolating it",
 				"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", run[0].rec.Offset, "error", err)
 			c.stats.isolations.Add(1)
-			out, err = a.isolate(run)
+			out, err = a.isolate(run, failure)
 		}
 		if err == nil {
 			l.limit = min(c.cfg.BatchSize, l.limit*2)
@@ -67,22 +66,22 @@ func (l *lane) handleFailure(items []*item, attempt int, err error) bool {
 	}
 	var failure *txFailure
 	if !errors.As(err, &failure) {
-		failure = &txFailure{retry, err}
+		failure = &txFailure{verdict: retry, err: err}
 	}
-	first := items[0].rec
-	alarm := Alarm{Kind: AlarmRetrying, Topic: a.topic, Partition: a.id, Offset: first.Offset, Attempt: attempt, Err: err}
-	if failure.verdict == broken {
-		alarm.Kind = AlarmPartitionStopped
-		alarm.Err = fmt.Errorf("marks of events in this batch may have been kept without their effects: %w", err)
-		a.stop(alarm)
-		return false
+	at := items[0].rec
+	if failure.item != nil {
+		at = failure.item.rec
+	}
+	alarm := Alarm{
+		Kind: AlarmRetrying, Topic: a.topic, Partition: a.id, Offset: at.Offset, EventID: failure.eventID,
+		Attempt: attempt, Err: err,
 	}
 	if isTimeout(err) {
 		l.limit = max(1, len(items)/2)
 	}
 	c.stats.retries.Add(1)
 	c.cfg.Logger.Warn("batch failed; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
-		"offset", first.Offset, "attempt", attempt, "error", err)
+		"offset", at.Offset, "attempt", attempt, "error", err)
 	if repeats(attempt) || attempt == 1 && failure.verdict == environment {
 		c.alarmLater(alarm)
 	}

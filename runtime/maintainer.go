@@ -78,6 +78,7 @@ type knowledge struct {
 	horizon time.Time // marks of events before it are gone or going; zero if none are
 	oldest  time.Time // of the group's uncommitted events; zero if unknown
 	ranges  []idRange // what partitions hold, ascending
+	table   tableInfo
 }
 
 // MaintainerStatus is what a Maintainer knows, for health checks and metrics.
@@ -172,6 +173,13 @@ func (k knowledge) floor(w Window, now time.Time) time.Time {
 		floor = k.horizon
 	}
 	return floor
+}
+
+// table answers where the table was at the last look.
+func (m *Maintainer) table() tableInfo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known.table
 }
 
 // Status answers what the last look at the database told.
@@ -309,7 +317,7 @@ func (m *Maintainer) look(ctx context.Context, q querier, table tableInfo) error
 	if horizons == 0 {
 		return fmt.Errorf("%w: processed_event_horizon has lost its row, which told what is dropped", ErrTableUnfit)
 	}
-	known.at = time.Now()
+	known.at, known.table = time.Now(), table
 	if horizon != nil {
 		known.horizon = *horizon
 	}

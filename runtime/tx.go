@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -34,11 +33,8 @@ func Queue(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 		return nil
 	}
 	s := queuing.session
-	if sql != s.harmless {
-		if controlsTransaction(sql) {
-			return fmt.Errorf("queueing %q: %w", sql, ErrTransactionControl)
-		}
-		s.harmless = sql
+	if err := s.check(sql); err != nil {
+		return err
 	}
 	if len(s.queue) >= maxQueued {
 		if err := s.flush(ctx); err != nil {
@@ -61,10 +57,14 @@ type txSession struct {
 	conn  *pgx.Conn
 	queue []queuedStatement
 	event int // index of the event being handled, negative for a whole batch
+	bare  int // index of the last event whose handler asked for the connection, or negative
 
 	// harmless is the last statement that was found not to control the
 	// transaction; a handler queues the same one for every event.
 	harmless string
+
+	// open is the last result that was handed out; only that one can be unread.
+	open interface{ finish() }
 
 	failedSQL string
 	failedErr error
@@ -72,15 +72,43 @@ type txSession struct {
 	flushed *recordError
 }
 
+// check refuses SQL that controls the transaction.
+func (s *txSession) check(sql string) error {
+	if sql == s.harmless {
+		return nil
+	}
+	if controlsTransaction(sql) {
+		return fmt.Errorf("%q in a handler: %w", sql, ErrTransactionControl)
+	}
+	s.harmless = sql
+	return nil
+}
+
 // note remembers the first failed statement. What follows it in the same
 // transaction is 25P02 or, in a pipeline, a copy of the first error.
 func (s *txSession) note(sql string, err error) {
-	if err != nil && s.failedErr == nil && !errors.Is(err, pgx.ErrNoRows) {
+	if err == nil || s.failedErr != nil {
+		return
+	}
+	if code, ok := sqlState(err); ok && code != abortedState {
 		s.failedSQL, s.failedErr = sql, err
 	}
 }
 
-// forget drops what note remembered, once a savepoint has undone it.
+// finishOpen reads to the end the result that a handler has left open, which would
+// fail whatever comes next. It is false if there is one that it does not know.
+func (s *txSession) finishOpen() bool {
+	if !s.conn.PgConn().IsBusy() {
+		return true
+	}
+	if s.open != nil {
+		s.open.finish()
+		s.open = nil
+	}
+	return !s.conn.PgConn().IsBusy()
+}
+
+// forget drops what note remembered, once a handler's savepoint has undone it.
 func (s *txSession) forget() { s.failedSQL, s.failedErr, s.flushed = "", nil, nil }
 
 // aborted tells whether PostgreSQL has given up the transaction.
@@ -92,8 +120,12 @@ func (s *txSession) ended() bool {
 }
 
 // flush sends the queued statements in one round trip and empties the queue.
-// Its error is a *recordError of the event whose statement failed first.
+// Its error is a *recordError of the event whose statement failed first. Nothing
+// may be sent, queued or not, once there is no transaction that could undo it.
 func (s *txSession) flush(ctx context.Context) error {
+	if s.ended() {
+		return errEndedByHandler
+	}
 	if len(s.queue) == 0 {
 		return nil
 	}
@@ -159,6 +191,9 @@ func (t *batchTx) Rollback(ctx context.Context) error {
 	if !t.nested {
 		return fmt.Errorf("rollback in a handler: %w", ErrTransactionControl)
 	}
+	if t.session.ended() {
+		return errEndedByHandler
+	}
 	if t.raw.Conn().IsClosed() {
 		return t.raw.Rollback(ctx)
 	}
@@ -186,26 +221,28 @@ func (t *batchTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 	}
 	rows, err := t.raw.Query(ctx, sql, args...)
 	t.session.note(sql, err)
-	return &watchedRows{Rows: rows, session: t.session, sql: sql}, err
+	return t.session.watchRows(rows, sql), err
 }
 
 func (t *batchTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if err := t.prepare(ctx, sql); err != nil {
 		return failedRows{err: err}
 	}
-	return &watchedRow{row: t.raw.QueryRow(ctx, sql, args...), session: t.session, sql: sql}
+	return t.session.watchRow(t.raw.QueryRow(ctx, sql, args...), sql)
 }
 
 func (t *batchTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	for _, q := range b.QueuedQueries {
-		if controlsTransaction(q.SQL) {
-			return failedBatch{fmt.Errorf("%q in a handler: %w", q.SQL, ErrTransactionControl)}
+		if err := t.session.check(q.SQL); err != nil {
+			return failedBatch{err}
 		}
 	}
 	if err := t.session.flush(ctx); err != nil {
 		return failedBatch{err}
 	}
-	return t.raw.SendBatch(ctx, b)
+	results := &watchedBatch{BatchResults: t.raw.SendBatch(ctx, b), session: t.session, batch: b}
+	t.session.open = results
+	return results
 }
 
 func (t *batchTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, src pgx.CopyFromSource) (int64, error) {
@@ -217,7 +254,12 @@ func (t *batchTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []
 	return n, err
 }
 
-func (t *batchTx) LargeObjects() pgx.LargeObjects { return t.raw.LargeObjects() }
+// LargeObjects returns access to large objects. Its statements run on the
+// connection directly; see Conn.
+func (t *batchTx) LargeObjects() pgx.LargeObjects {
+	t.session.bare = t.session.event
+	return t.raw.LargeObjects()
+}
 
 func (t *batchTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	if err := t.prepare(ctx, sql); err != nil {
@@ -229,14 +271,31 @@ func (t *batchTx) Prepare(ctx context.Context, name, sql string) (*pgconn.Statem
 }
 
 // Conn returns the connection. Statements run on it directly bypass the queue's
-// order.
-func (t *batchTx) Conn() *pgx.Conn { return t.raw.Conn() }
+// order, and a failed one is not told apart from what fails after it. The
+// transaction cannot be committed there, and a batch whose transaction was rolled
+// back there fails.
+func (t *batchTx) Conn() *pgx.Conn {
+	t.session.bare = t.session.event
+	return t.raw.Conn()
+}
 
 func (t *batchTx) prepare(ctx context.Context, sql string) error {
-	if controlsTransaction(sql) {
-		return fmt.Errorf("%q in a handler: %w", sql, ErrTransactionControl)
+	if err := t.session.check(sql); err != nil {
+		return err
 	}
 	return t.session.flush(ctx)
+}
+
+func (s *txSession) watchRows(rows pgx.Rows, sql string) pgx.Rows {
+	watched := &watchedRows{Rows: rows, session: s, sql: sql}
+	s.open = watched
+	return watched
+}
+
+func (s *txSession) watchRow(row pgx.Row, sql string) pgx.Row {
+	watched := &watchedRow{row: row, session: s, sql: sql}
+	s.open = watched
+	return watched
 }
 
 type watchedRows struct {
@@ -264,6 +323,8 @@ func (r *watchedRows) Next() bool {
 	return false
 }
 
+func (r *watchedRows) finish() { r.Close() }
+
 type watchedRow struct {
 	row     pgx.Row
 	session *txSession
@@ -273,6 +334,57 @@ type watchedRow struct {
 func (r *watchedRow) Scan(dest ...any) error {
 	err := r.row.Scan(dest...)
 	r.session.note(r.sql, err)
+	return err
+}
+
+func (r *watchedRow) finish() { _ = r.Scan() }
+
+// watchedBatch is a pipeline of the handler's own.
+type watchedBatch struct {
+	pgx.BatchResults
+	session *txSession
+	batch   *pgx.Batch
+	read    int // results that were asked for
+}
+
+// next returns the SQL of the result that is asked for next.
+func (b *watchedBatch) next() string {
+	b.read++
+	if b.read > len(b.batch.QueuedQueries) {
+		return ""
+	}
+	return b.batch.QueuedQueries[b.read-1].SQL
+}
+
+func (b *watchedBatch) Exec() (pgconn.CommandTag, error) {
+	sql := b.next()
+	tag, err := b.BatchResults.Exec()
+	b.session.note(sql, err)
+	return tag, err
+}
+
+func (b *watchedBatch) Query() (pgx.Rows, error) {
+	sql := b.next()
+	rows, err := b.BatchResults.Query()
+	b.session.note(sql, err)
+	return &watchedRows{Rows: rows, session: b.session, sql: sql}, err // the pipeline stays what is open
+}
+
+func (b *watchedBatch) QueryRow() pgx.Row {
+	sql := b.next()
+	return &watchedRow{row: b.BatchResults.QueryRow(), session: b.session, sql: sql}
+}
+
+func (b *watchedBatch) finish() { _ = b.Close() }
+
+// Close notes an error under the statement that was not read, if there is just one.
+func (b *watchedBatch) Close() error {
+	err := b.BatchResults.Close()
+	sql := "a pipeline"
+	if b.read == len(b.batch.QueuedQueries)-1 {
+		sql = b.next()
+	}
+	b.session.note(sql, err)
 	return err
 }
 
