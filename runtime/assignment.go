@@ -98,6 +98,17 @@ func (a *assignment) start() {
 	}
 }
 
+// place tells from which offset the partition will be read, and whether that is yet
+// to be committed.
+func (a *assignment) place(next int64, commit bool) {
+	a.mu.Lock()
+	a.mark.place(next, commit)
+	a.mu.Unlock()
+	if commit {
+		a.consumer.wantCommit()
+	}
+}
+
 // deliver queues polled records. It never blocks: a partition that is too far
 // behind is paused instead.
 func (a *assignment) deliver(recs []*kgo.Record) {
@@ -183,14 +194,12 @@ func (a *assignment) offset() (kgo.EpochOffset, bool) {
 	return a.mark.offset()
 }
 
-// waiting returns the offset of the first record that is not completed, or -1.
+// waiting returns the offset of the first record that is not completed or, if there
+// is none, of the next one to be read.
 func (a *assignment) waiting() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.mark.len() == 0 {
-		return -1
-	}
-	return a.mark.pending[a.mark.head].rec.Offset
+	return a.mark.first()
 }
 
 // setRetrying counts a lane in or out of its wait before another attempt.
@@ -210,15 +219,28 @@ func (a *assignment) stop(alarm Alarm) {
 }
 
 func (a *assignment) stopLocked(alarm Alarm) {
-	if a.stopped != nil {
-		return
+	if a.haltLocked(alarm.Err) {
+		a.consumer.alarmLater(alarm)
 	}
-	a.stopped = alarm.Err
+}
+
+// haltLocked is stop without the alarm. It is false if the partition had stopped.
+func (a *assignment) haltLocked(why error) bool {
+	if a.stopped != nil {
+		return false
+	}
+	a.stopped = why
 	for _, l := range a.queues {
 		l.queue = nil
 	}
 	a.adjustPauseLocked()
-	a.consumer.alarmLater(alarm)
+	return true
+}
+
+// rest keeps the partition from being fetched for a while.
+func (a *assignment) rest(d time.Duration) {
+	a.setRetrying(1)
+	time.AfterFunc(d, func() { a.setRetrying(-1) })
 }
 
 // close lets no new batch begin. When it returns, this assignment will not pause

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemlint/idemlint/runtime/internal/seam"
 )
@@ -71,9 +72,9 @@ func (f *txFailure) Unwrap() error { return f.err }
 // since the marks it made, if it made them, show it to be done.
 func (a *assignment) transact(work func(context.Context, *batchTx) error) error {
 	c := a.consumer
-	conn, err := c.pool.Acquire(a.ctx)
+	conn, err := c.acquire(a.ctx)
 	if err != nil {
-		return &txFailure{verdict: retry, err: fmt.Errorf("acquiring a connection: %w", err)}
+		return &txFailure{verdict: retry, err: err}
 	}
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(a.ctx, c.cfg.BatchTimeout)
@@ -86,7 +87,33 @@ func (a *assignment) transact(work func(context.Context, *batchTx) error) error 
 	if ctx.Err() != nil {
 		err = &databaseError{doing: fmt.Sprintf("batch not done within %s", c.cfg.BatchTimeout), err: errors.Join(context.Cause(ctx), err)}
 	}
-	return &txFailure{verdict: judge(err, conn.Conn().IsClosed()), err: err}
+	failure := &txFailure{verdict: judge(err, conn.Conn().IsClosed()), err: err}
+	if code, _ := sqlState(err); failure.verdict == environment || code == readOnly {
+		// It may be this connection alone: it leads to a server that is a standby by
+		// now, or an earlier handler has left it with another role or search_path.
+		closeConn(ctx, conn.Conn())
+	}
+	return failure
+}
+
+// acquire takes a connection from the pool and waits as long as a batch may take.
+func (c *Consumer) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.BatchTimeout)
+	defer cancel()
+	conn, err := c.pool.Acquire(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, &poolError{waited: c.cfg.BatchTimeout, most: c.pool.Config().MaxConns}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("acquiring a connection: %w", err)
+	}
+	return conn, nil
+}
+
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	_ = conn.Close(ctx)
 }
 
 // cutOff closes the connection's socket when ctx ends. pgx does so too, but only
@@ -98,9 +125,7 @@ func cutOff(ctx context.Context, conn *pgx.Conn) func() {
 	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
 	return func() {
 		if !stop() {
-			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-			defer cancel()
-			_ = conn.Close(closing)
+			closeConn(ctx, conn)
 		}
 	}
 }
@@ -166,6 +191,7 @@ func (c *Consumer) dbStep(s seam.Step) error {
 // attempt processes items in one transaction. Its error is a *txFailure.
 func (a *assignment) attempt(items []*item) (*outcome, error) {
 	c := a.consumer
+	defer a.watch(items[0].rec, 2*c.cfg.BatchTimeout)()
 	p := a.plan(items)
 	if err := c.dbStep(seam.AfterDecode); err != nil {
 		return nil, &txFailure{verdict: retry, err: err}

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/url"
+	"slices"
+	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -82,6 +87,16 @@ type databaseError struct {
 func (e *databaseError) Error() string { return e.doing + ": " + e.err.Error() }
 func (e *databaseError) Unwrap() error { return e.err }
 
+// poolError says that no connection was to be had.
+type poolError struct {
+	waited time.Duration
+	most   int32
+}
+
+func (e *poolError) Error() string {
+	return fmt.Sprintf("acquiring a connection: all %d of the pool were in use for %s", e.most, e.waited)
+}
+
 // recordError is an error that belongs to one event of a batch, or to the
 // batch as a whole when index is negative.
 type recordError struct {
@@ -137,13 +152,16 @@ func judge(err error, connLost bool) verdict {
 // that failed.
 const abortedState = "25P02"
 
+// readOnly is read_only_sql_transaction: connected to a standby during failover.
+const readOnly = "25006"
+
 func judgeSQLState(code string) verdict {
 	switch code {
 	case "55P03", // lock_not_available: another owner is in flight, never "duplicate"
 		"55006", // object_in_use
 		"25P03", // idle_in_transaction_session_timeout
 		"25P04", // transaction_timeout
-		"25006", // read_only_sql_transaction: connected to a standby during failover
+		readOnly,
 		"HV00N": // fdw_unable_to_establish_connection
 		return retry
 	}
@@ -188,13 +206,37 @@ func sqlState(err error) (string, bool) {
 }
 
 // isConnectionError tells whether a handler's error speaks of a connection, to
-// PostgreSQL or to anything else it talks to, that may work again later. io.EOF
-// is not among them: with a living database connection it is more likely what a
-// parser says of a truncated payload.
+// PostgreSQL or to anything else it talks to, that may work again later. Not every
+// net.Error does: a malformed address or URL and a host that does not exist are more
+// likely what the payload holds, and io.EOF, with a living database connection, is
+// what a parser says of a truncated one, unless a request got it for an answer.
 func isConnectionError(err error) bool {
 	var netErr net.Error
 	var connectErr *pgconn.ConnectError
-	return errors.As(err, &netErr) || errors.As(err, &connectErr) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+	switch {
+	case errors.As(err, &connectErr), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed),
+		errors.As(err, &netErr) && netErr.Timeout():
+		return true
+	}
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		return !lookup.IsNotFound
+	}
+	var address *net.AddrError
+	var parse *net.ParseError
+	if errors.As(err, &address) || errors.As(err, &parse) {
+		return false
+	}
+	var op *net.OpError
+	var request *url.Error
+	return errors.As(err, &op) ||
+		errors.As(err, &request) && (errors.Is(request.Err, io.EOF) || errors.Is(request.Err, io.ErrUnexpectedEOF)) ||
+		slices.ContainsFunc(passingErrnos, func(e syscall.Errno) bool { return errors.Is(err, e) })
+}
+
+var passingErrnos = []syscall.Errno{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT,
+	syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EMFILE, syscall.ENFILE,
 }
 
 // isMissingPartition tells whether err is PostgreSQL's refusal to route a row of

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,6 +47,15 @@ func TestAFailureIsJudgedByItsSQLState(t *testing.T) {
 		"handler's error, connection lost": {byRecord(errors.New("no such customer")), true, retry},
 		"truncated payload":                {byRecord(io.ErrUnexpectedEOF), false, guilty},
 		"upstream refused":                 {byRecord(&net.OpError{Op: "dial", Err: errors.New("refused")}), false, retry},
+		"upstream hung up":                 {byRecord(&url.Error{Op: "Post", URL: "http://x", Err: io.EOF}), false, retry},
+		"upstream's name server is away":   {byRecord(&net.DNSError{Err: "server misbehaving", IsTemporary: true}), false, retry},
+		"connection refused":               {byRecord(os.NewSyscallError("connect", syscall.ECONNREFUSED)), false, retry},
+		"request timed out":                {byRecord(&url.Error{Op: "Post", URL: "http://x", Err: context.DeadlineExceeded}), false, retry},
+		"malformed URL":                    {byRecord(second(url.Parse("http://[::1"))), false, guilty},
+		"malformed network":                {byRecord(third(net.ParseCIDR("10.0.0.0/99"))), false, guilty},
+		"no such file":                     {byRecord(second(os.Open("/nowhere"))), false, guilty},
+		"no such host":                     {byRecord(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}), false, guilty},
+		"address without a port":           {byRecord(second(net.Dial("tcp", "localhost"))), false, guilty},
 		"deadline":                         {byRecord(context.DeadlineExceeded), false, retry},
 		"runtime's statement, no answer":   {own(io.ErrUnexpectedEOF), false, retry},
 		"panic":                            {byRecord(&PanicError{Value: 1}), false, guilty},
@@ -65,3 +77,7 @@ func TestAFailureIsJudgedByItsSQLState(t *testing.T) {
 		})
 	}
 }
+
+func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }

@@ -33,8 +33,9 @@ type Event[T any] struct {
 // back. If a record is at fault, the batch is run again in smaller parts so that only
 // this record fails; see Config.DeadLetter for what becomes of it. If the database
 // is at fault, the whole batch is tried again, and so it is if fn returns an error
-// that speaks of a connection or a deadline (net.Error). fn may therefore run several
-// times for one event, and only the run that commits has an effect.
+// that speaks of a lost or refused connection or of a timeout (net.OpError,
+// net.Error). fn may therefore run several times for one event, and only the run that
+// commits has an effect.
 //
 // Only the runtime commits. fn must not begin or end a transaction, but may use
 // savepoints; see ErrTransactionControl for what becomes of a batch whose handler
@@ -42,7 +43,8 @@ type Event[T any] struct {
 //
 // fn must have ended its goroutines when it returns, and must give up soon when ctx
 // ends: the partition has been taken away, or the time is up. It must not use tx
-// after it has returned.
+// after it has returned. What it sets with SET LOCAL holds for the events that follow
+// in the batch, too; what it sets without LOCAL, for the connection.
 //
 // Handle must be called before Run, once for a topic; Run reports misuse.
 func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, e Event[T]) error) {

@@ -17,7 +17,7 @@ func (a *assignment) isolate(items []*item, failure *txFailure) (*outcome, error
 	limit, suspect := narrow(len(items), failure)
 	for len(items) > 0 {
 		n := min(limit, len(items))
-		if at := position(items[:n], suspect); at >= 0 {
+		if at := indexOf(items[:n], suspect); at >= 0 {
 			n = max(1, at) // what comes before it, or itself
 		}
 		out, err := a.attempt(items[:n])
@@ -53,7 +53,7 @@ func narrow(n int, failure *txFailure) (limit int, suspect *item) {
 	return max(1, n/2), failure.item
 }
 
-func position(items []*item, of *item) int {
+func indexOf(items []*item, of *item) int {
 	for i, it := range items {
 		if it == of {
 			return i

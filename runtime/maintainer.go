@@ -212,7 +212,7 @@ func (m *Maintainer) Prepare(ctx context.Context) error {
 		}
 		select { // another maintainer is at it
 		case <-ctx.Done():
-			return fmt.Errorf("prepare processed_event: %w", context.Cause(ctx))
+			return fmt.Errorf("prepare processed_event: partitions are missing, and another session holds the advisory lock of the one that makes them: %w", context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
