@@ -201,6 +201,7 @@ func (a *assignment) attempt(items []*item) (*outcome, error) {
 		return out, nil
 	}
 	err := a.transact(func(ctx context.Context, tx *batchTx) error {
+		tx.session.events = len(p.order)
 		fresh, err := a.markAll(ctx, tx.raw, p)
 		if err != nil {
 			return err

@@ -75,6 +75,10 @@ type Consumer struct {
 	maintainer *Maintainer
 	admin      *kgo.Client // asks about offsets; never consumes
 
+	lagMu     sync.Mutex
+	lagAsked  time.Time // when the group's lag was asked for with success
+	lagOldest time.Time // and the answer
+
 	alarms alarms // to be logged
 	raised alarms // logged, for the user's hook
 	stats  stats

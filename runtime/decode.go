@@ -33,6 +33,8 @@ type JSON struct {
 	IDFields []string
 }
 
+var defaultIDFields = []string{"eventId", "event_id"}
+
 // Decode implements Decoder.
 func (d JSON) Decode(rec *kgo.Record, v any) (uuid.UUID, error) {
 	if err := json.Unmarshal(rec.Value, v); err != nil {
@@ -46,24 +48,27 @@ func (d JSON) Decode(rec *kgo.Record, v any) (uuid.UUID, error) {
 func (d JSON) EventID(document []byte) (uuid.UUID, error) {
 	fields := d.IDFields
 	if len(fields) == 0 {
-		fields = []string{"eventId", "event_id"}
+		fields = defaultIDFields
 	}
 	var found uuid.UUID
 	var where string
 	for _, field := range fields {
-		values, err := lookup(document, strings.Split(field, "."))
-		if err != nil {
-			return uuid.Nil, fmt.Errorf("looking for the event id: %w", err)
-		}
-		for _, raw := range values {
+		err := lookup(document, field, func(raw []byte) error {
 			id, err := parseID(raw)
 			if err != nil {
-				return uuid.Nil, fmt.Errorf("field %q: %w", field, err)
+				return fmt.Errorf("field %q: %w", field, err)
 			}
 			if where != "" && id != found {
-				return uuid.Nil, fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, where, field, found, id)
+				return fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, where, field, found, id)
 			}
 			found, where = id, field
+			return nil
+		})
+		if errors.Is(err, errBadJSON) {
+			return uuid.Nil, fmt.Errorf("looking for the event id: %w", err)
+		}
+		if err != nil {
+			return uuid.Nil, err
 		}
 	}
 	if where == "" {
@@ -96,31 +101,26 @@ func parseID(raw []byte) (uuid.UUID, error) {
 
 var errBadJSON = errors.New("malformed JSON")
 
-// lookup returns the raw values at path in a JSON document, in document order:
-// several if a name is repeated, none if the path leads nowhere.
-func lookup(document []byte, path []string) ([][]byte, error) {
+// lookup calls visit for the raw values at a dotted path in a JSON document, in
+// document order: for several if a name is repeated, for none if the path leads
+// nowhere. It ends with the first error.
+func lookup(document []byte, path string, visit func(value []byte) error) error {
 	s := scanner{data: document}
 	s.space()
 	if s.peek() != '{' {
-		if err := s.value(); err != nil {
-			return nil, err
-		}
-		return nil, nil
+		return s.value()
 	}
-	var found [][]byte
-	err := s.object(func(name, value []byte) error {
-		if !nameIs(name, path[0]) {
+	first, rest, deeper := strings.Cut(path, ".")
+	return s.object(func(name, value []byte) error {
+		switch {
+		case !nameIs(name, first):
 			return nil
+		case deeper:
+			return lookup(value, rest, visit)
+		default:
+			return visit(value)
 		}
-		if len(path) == 1 {
-			found = append(found, value)
-			return nil
-		}
-		deeper, err := lookup(value, path[1:])
-		found = append(found, deeper...)
-		return err
 	})
-	return found, err
 }
 
 // nameIs compares a raw member name, with its quotes, to a field.

@@ -27,9 +27,9 @@ var (
 	// ErrTransactionControl is what a handler gets that tries to end or begin
 	// the batch's transaction itself. Marks and effects stand or fall together,
 	// so only the runtime commits. Savepoints (pgx.Tx.Begin) are allowed. It is
-	// the code's mistake and no record's: a batch whose handler returns it, or
-	// ended its transaction by another way, is rolled back and tried again with
-	// an alarm, and nothing of it is dead-lettered.
+	// the code's mistake and no record's: a batch whose handler got it, even if
+	// it then returned nil, or ended the transaction by another way, is rolled
+	// back and tried again with an alarm, and nothing of it is dead-lettered.
 	ErrTransactionControl = errors.New("the runtime owns the transaction")
 
 	// ErrDrainTimeout says that Run returned while batches were cut off because

@@ -38,13 +38,16 @@ type Event[T any] struct {
 // commits has an effect.
 //
 // Only the runtime commits. fn must not begin or end a transaction, but may use
-// savepoints; see ErrTransactionControl for what becomes of a batch whose handler
-// does, on tx or on its connection (tx.Conn).
+// savepoints (tx.Begin); see ErrTransactionControl for what becomes of a batch whose
+// handler does, on tx or on its connection (tx.Conn). To undo its work, fn returns an
+// error or rolls a savepoint back.
 //
 // fn must have ended its goroutines when it returns, and must give up soon when ctx
 // ends: the partition has been taken away, or the time is up. It must not use tx
 // after it has returned. What it sets with SET LOCAL holds for the events that follow
 // in the batch, too; what it sets without LOCAL, for the connection.
+//
+// An event that comes in two topics of the group is handled in one of them only.
 //
 // Handle must be called before Run, once for a topic; Run reports misuse.
 func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, e Event[T]) error) {
@@ -203,6 +206,8 @@ func (t *batchTx) settle(i int, returned error) error {
 		return &recordError{index: i, err: errEndedByHandler}
 	case returned == nil && s.aborted():
 		return &recordError{index: i, err: &SwallowedError{SQL: s.failedSQL, Err: s.failedErr}}
+	case returned == nil && s.refused != nil:
+		return &recordError{index: i, err: s.refused}
 	case returned == nil:
 		return nil
 	case s.aborted() && s.failedErr != nil && !errors.Is(returned, s.failedErr):

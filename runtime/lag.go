@@ -84,12 +84,31 @@ func (c *Consumer) repairPartitions(ctx context.Context) {
 	}
 }
 
-// oldestUncommitted is the group's OldestUncommitted: it asks the broker where
+// lagKnown is how long an answer about the group's lag is good for: it only gets
+// better, and costs reading a batch of every lagging partition.
+const lagKnown = 10 * time.Second
+
+// oldestUncommitted is askOldest, but for an answer that is new enough. The
+// maintainer asks twice when a consumer starts.
+func (c *Consumer) oldestUncommitted(ctx context.Context) (time.Time, bool, error) {
+	c.lagMu.Lock()
+	defer c.lagMu.Unlock()
+	if !c.lagAsked.IsZero() && time.Since(c.lagAsked) < lagKnown {
+		return c.lagOldest, true, nil
+	}
+	oldest, known, err := c.askOldest(ctx)
+	if known && err == nil {
+		c.lagAsked, c.lagOldest = time.Now(), oldest
+	}
+	return oldest, known, err
+}
+
+// askOldest is the group's OldestUncommitted: it asks the broker where
 // the group stands in every partition, whoever owns it, and looks at the record
 // that each lagging partition will bring next. Its time is the record's timestamp
 // or its event's, whichever is earlier. Without an answer from the broker it is
 // unknown, which is no error: marks are kept meanwhile.
-func (c *Consumer) oldestUncommitted(ctx context.Context) (time.Time, bool, error) {
+func (c *Consumer) askOldest(ctx context.Context) (time.Time, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	now := c.maintainer.Now()

@@ -129,17 +129,21 @@ func (p *plan) mark(ctx context.Context, tx pgx.Tx, sql, group string) ([]int, e
 	if err != nil {
 		return nil, &databaseError{doing: "marking events as processed", err: err}
 	}
-	fresh := make(map[uuid.UUID]struct{}, len(p.order))
+	inserted := make([]uuid.UUID, 0, len(p.order))
 	var id pgtype.UUID
 	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
-		fresh[id.Bytes] = struct{}{}
+		inserted = append(inserted, id.Bytes)
 		return nil
 	})
 	if err != nil {
 		return nil, &databaseError{doing: "marking events as processed", err: err}
 	}
-	if len(fresh) == len(p.order) {
+	if len(inserted) == len(p.order) {
 		return p.order, nil
+	}
+	fresh := make(map[uuid.UUID]struct{}, len(inserted))
+	for _, id := range inserted {
+		fresh[id] = struct{}{}
 	}
 	return slices.DeleteFunc(slices.Clone(p.order), func(i int) bool {
 		_, ok := fresh[p.ids[i]]

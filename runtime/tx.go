@@ -3,7 +3,10 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -41,23 +44,70 @@ func Queue(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 			return err
 		}
 	}
-	s.queue = append(s.queue, queuedStatement{sql: sql, args: args, event: s.event})
+	s.enqueue(sql, args)
 	return nil
 }
 
+// queuedStatement is a statement whose arguments are args[from:to] of its session.
 type queuedStatement struct {
-	sql   string
-	args  []any
-	event int
+	query    pgx.QueuedQuery
+	from, to int
+	event    int
+}
+
+// enqueue copies args: the caller may use the slice again for the next statement.
+func (s *txSession) enqueue(sql string, args []any) {
+	if s.queue == nil {
+		s.queue = make([]queuedStatement, 0, s.events)
+		s.args = make([]any, 0, s.events*len(args))
+	}
+	from := len(s.args)
+	for _, arg := range args {
+		s.args = append(s.args, plainArg(arg))
+	}
+	s.queue = append(s.queue, queuedStatement{query: pgx.QueuedQuery{SQL: sql}, from: from, to: len(s.args), event: s.event})
+}
+
+// drop empties the queue.
+func (s *txSession) drop() {
+	clear(s.args)
+	s.queue, s.args = s.queue[:0], s.args[:0]
+}
+
+// plainArg returns an event's id in the type for which pgx has a codec. It takes
+// pgx a dozen allocations to find out how to encode the other as a uuid; as
+// anything else both are encoded by their text.
+func plainArg(arg any) any {
+	if id, ok := arg.(uuid.UUID); ok {
+		return pgtype.UUID{Bytes: id, Valid: true}
+	}
+	return arg
+}
+
+// plainArgs is plainArg for all, in a new slice if there is anything to do.
+func plainArgs(args []any) []any {
+	plain := args
+	for i, arg := range args {
+		if _, ok := arg.(uuid.UUID); !ok {
+			continue
+		}
+		if &plain[0] == &args[0] {
+			plain = slices.Clone(args)
+		}
+		plain[i] = plainArg(arg)
+	}
+	return plain
 }
 
 // txSession is what all handles on one batch transaction share: the pipeline,
 // the event that is being handled, and the first statement that failed.
 type txSession struct {
-	conn  *pgx.Conn
-	queue []queuedStatement
-	event int // index of the event being handled, negative for a whole batch
-	bare  int // index of the last event whose handler asked for the connection, or negative
+	conn   *pgx.Conn
+	queue  []queuedStatement
+	args   []any // of the statements in queue
+	events int   // how many are expected to queue something
+	event  int   // index of the event being handled, negative for a whole batch
+	bare   int   // index of the last event whose handler asked for the connection, or negative
 
 	// harmless is the last statement that was found not to control the
 	// transaction; a handler queues the same one for every event.
@@ -68,8 +118,17 @@ type txSession struct {
 
 	failedSQL string
 	failedErr error
+	// refused is what the handler has got for trying to end the transaction.
+	refused error
 	// flushed is the queue's failure, already attributed to its event.
 	flushed *recordError
+}
+
+// refuse is what a handler gets for transaction control. Its batch fails even if it
+// drops the error: it would find committed what it meant to roll back.
+func (s *txSession) refuse(what string) error {
+	s.refused = fmt.Errorf("%s in a handler: %w", what, ErrTransactionControl)
+	return s.refused
 }
 
 // check refuses SQL that controls the transaction.
@@ -78,7 +137,7 @@ func (s *txSession) check(sql string) error {
 		return nil
 	}
 	if controlsTransaction(sql) {
-		return fmt.Errorf("%q in a handler: %w", sql, ErrTransactionControl)
+		return s.refuse(strconv.Quote(sql))
 	}
 	s.harmless = sql
 	return nil
@@ -129,19 +188,20 @@ func (s *txSession) flush(ctx context.Context) error {
 	if len(s.queue) == 0 {
 		return nil
 	}
-	queue := s.queue
-	s.queue = s.queue[:0]
-	var batch pgx.Batch
-	batch.QueuedQueries = make([]*pgx.QueuedQuery, 0, len(queue))
-	for _, q := range queue {
-		batch.Queue(q.sql, q.args...)
+	defer s.drop()
+	batch := pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, len(s.queue))}
+	for i := range s.queue {
+		q := &s.queue[i]
+		q.query.Arguments = s.args[q.from:q.to:q.to]
+		batch.QueuedQueries[i] = &q.query
 	}
 	results := s.conn.SendBatch(ctx, &batch)
-	for _, q := range queue {
+	for i := range s.queue {
 		if _, err := results.Exec(); err != nil {
+			q := &s.queue[i]
 			_ = results.Close() // repeats the first error, the only evidence
-			s.note(q.sql, err)
-			s.flushed = &recordError{index: q.event, err: fmt.Errorf("executing queued %q: %w", q.sql, err)}
+			s.note(q.query.SQL, err)
+			s.flushed = &recordError{index: q.event, err: fmt.Errorf("executing queued %q: %w", q.query.SQL, err)}
 			return s.flushed
 		}
 	}
@@ -178,7 +238,7 @@ func (t *batchTx) Begin(ctx context.Context) (pgx.Tx, error) {
 // Commit releases a savepoint; on the batch's own transaction it is refused.
 func (t *batchTx) Commit(ctx context.Context) error {
 	if !t.nested {
-		return fmt.Errorf("commit in a handler: %w", ErrTransactionControl)
+		return t.session.refuse("Commit")
 	}
 	if err := t.session.flush(ctx); err != nil {
 		return err
@@ -189,7 +249,7 @@ func (t *batchTx) Commit(ctx context.Context) error {
 // Rollback undoes a savepoint; on the batch's own transaction it is refused.
 func (t *batchTx) Rollback(ctx context.Context) error {
 	if !t.nested {
-		return fmt.Errorf("rollback in a handler: %w", ErrTransactionControl)
+		return t.session.refuse("Rollback")
 	}
 	if t.session.ended() {
 		return errEndedByHandler
@@ -200,7 +260,7 @@ func (t *batchTx) Rollback(ctx context.Context) error {
 	err := t.raw.Rollback(ctx)
 	if err == nil {
 		// Begin flushed, so what is queued was queued inside the savepoint.
-		t.session.queue = t.session.queue[:0]
+		t.session.drop()
 		t.session.forget()
 	}
 	return err
@@ -210,7 +270,7 @@ func (t *batchTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Com
 	if err := t.prepare(ctx, sql); err != nil {
 		return pgconn.CommandTag{}, err
 	}
-	tag, err := t.raw.Exec(ctx, sql, args...)
+	tag, err := t.raw.Exec(ctx, sql, plainArgs(args)...)
 	t.session.note(sql, err)
 	return tag, err
 }
@@ -219,7 +279,7 @@ func (t *batchTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 	if err := t.prepare(ctx, sql); err != nil {
 		return failedRows{err: err}, err
 	}
-	rows, err := t.raw.Query(ctx, sql, args...)
+	rows, err := t.raw.Query(ctx, sql, plainArgs(args)...)
 	t.session.note(sql, err)
 	return t.session.watchRows(rows, sql), err
 }
@@ -228,7 +288,7 @@ func (t *batchTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	if err := t.prepare(ctx, sql); err != nil {
 		return failedRows{err: err}
 	}
-	return t.session.watchRow(t.raw.QueryRow(ctx, sql, args...), sql)
+	return t.session.watchRow(t.raw.QueryRow(ctx, sql, plainArgs(args)...), sql)
 }
 
 func (t *batchTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
@@ -257,6 +317,7 @@ func (t *batchTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []
 // LargeObjects returns access to large objects. Its statements run on the
 // connection directly; see Conn.
 func (t *batchTx) LargeObjects() pgx.LargeObjects {
+	_ = t.session.flush(context.Background()) // remembers a failure; the batch's end bounds it
 	t.session.bare = t.session.event
 	return t.raw.LargeObjects()
 }

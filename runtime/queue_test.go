@@ -1,0 +1,68 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/idemlint/idemlint/runtime"
+)
+
+func TestTheArgumentsOfAQueuedStatementMayBeUsedAgain(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(orders(20, 1)...)
+	args := make([]any, 4)
+	w.start(w.config(), func(c *runtime.Consumer) {
+		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+			args[0], args[1], args[2], args[3] = e.ID, e.Payload.Key, e.Payload.Seq, e.Payload.Amount
+			return runtime.Queue(ctx, tx, insertSQL, args...)
+		})
+	})
+	w.caughtUp()
+	w.exactly(20)
+}
+
+// TestAnEventIDArrivesInAnyColumnAsPgxAloneWouldSendIt writes an id into columns of
+// several types, in each of pgx's modes, through the runtime and beside it.
+func TestAnEventIDArrivesInAnyColumnAsPgxAloneWouldSendIt(t *testing.T) {
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		for _, column := range []string{"uuid", "text", "varchar(40)", "json", "jsonb", "bytea"} {
+			t.Run(fmt.Sprintf("%s/%s", mode, column), func(t *testing.T) {
+				w := newWorld(t, 1)
+				w.exec(`CREATE TABLE ids (how text, id ` + column + `)`)
+				w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = mode })
+				o := orders(1, 1)[0]
+				const insert = `INSERT INTO ids VALUES ($1, $2)`
+				_, alone := w.pool.Exec(t.Context(), insert, "alone", o.EventID)
+				w.produce(o)
+				cfg := w.config()
+				cfg.DeadLetter = &shelf{}
+				w.start(cfg, func(c *runtime.Consumer) {
+					runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+						err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+							_, err := tx.Exec(ctx, insert, "direct", e.ID)
+							return err
+						})
+						if (err == nil) != (alone == nil) {
+							t.Errorf("through the runtime: %v; pgx alone: %v", err, alone)
+						}
+						if err != nil {
+							return nil
+						}
+						return runtime.Queue(ctx, tx, insert, "queued", e.ID)
+					})
+				})
+				w.caughtUp()
+				if n := w.count(`SELECT count(DISTINCT id::text) FROM ids`); n > 1 {
+					t.Errorf("%d different values", n)
+				}
+				if n := w.count(`SELECT count(*) FROM ids`); n != 3 && alone == nil {
+					t.Errorf("%d rows, want 3", n)
+				}
+			})
+		}
+	}
+}
