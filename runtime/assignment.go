@@ -139,7 +139,7 @@ func (a *assignment) deliver(recs []*kgo.Record) {
 			l.signal()
 		}
 	}
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
 }
 
 // laneOf maps a key to a lane. Records without a key keep their order among
@@ -151,17 +151,16 @@ func (a *assignment) laneOf(key []byte) int {
 	return int(maphash.Bytes(keySeed, key) % uint64(len(a.queues)))
 }
 
-// adjustPauseLocked pauses or resumes fetching to fit the assignment's state.
-// Pausing costs the client what it has buffered for the partition, so it resumes
-// only when half of the buffer is free.
-func (a *assignment) adjustPauseLocked() {
-	full := a.mark.len() >= a.consumer.cfg.MaxBuffered
-	free := a.mark.len() <= a.consumer.cfg.MaxBuffered/2
+// adjustPauseLocked pauses or resumes fetching to fit the assignment's state. polling
+// says that records are about to be polled, of which a full buffer must get no more.
+// Pausing costs the client what it has buffered for the partition, so that happens
+// no sooner, and it resumes only when half of the buffer is free.
+func (a *assignment) adjustPauseLocked(polling bool) {
 	want := a.paused
 	switch {
-	case a.stopped != nil, a.retrying > 0, full:
+	case a.stopped != nil, a.retrying > 0, polling && a.fullLocked():
 		want = true
-	case free:
+	case a.mark.len() <= a.consumer.cfg.MaxBuffered/2:
 		want = false
 	}
 	if want == a.paused || a.isClosing() {
@@ -176,12 +175,41 @@ func (a *assignment) adjustPauseLocked() {
 	}
 }
 
+func (a *assignment) fullLocked() bool { return a.mark.len() >= a.consumer.cfg.MaxBuffered }
+
+// hungry tells whether a lane is about to have nothing to do for want of records, and
+// whether the partition is one that works at all.
+func (a *assignment) hungry() (hungry, works bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped != nil || a.retrying > 0 {
+		return false, false
+	}
+	if a.fullLocked() {
+		return false, true
+	}
+	for _, l := range a.queues {
+		if len(l.queue) < a.consumer.cfg.BatchSize {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// beforePoll pauses a partition that must get no more records.
+func (a *assignment) beforePoll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.adjustPauseLocked(true)
+}
+
 // complete counts items as done and lets the committer know.
 func (a *assignment) complete(items []*item) {
 	a.mu.Lock()
 	advanced := a.mark.complete(items)
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
 	a.mu.Unlock()
+	a.consumer.wantPoll()
 	if advanced {
 		a.consumer.wantCommit()
 	}
@@ -207,7 +235,8 @@ func (a *assignment) setRetrying(by int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.retrying += by
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
 }
 
 // stop ends the processing of this partition for the length of the assignment:
@@ -233,7 +262,8 @@ func (a *assignment) haltLocked(why error) bool {
 	for _, l := range a.queues {
 		l.queue = nil
 	}
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
 	return true
 }
 
@@ -325,5 +355,6 @@ func (l *lane) takeLocked() []*item {
 	if len(l.queue) == 0 {
 		l.queue = nil
 	}
+	l.assignment.consumer.wantPoll()
 	return items
 }

@@ -24,6 +24,12 @@ const maxPoll = 10_000
 // next request, so it is also how long a resumption may take.
 const fetchMaxWait = 100 * time.Millisecond
 
+// fetchMaxPartition is how many bytes of a partition a broker sends at once, unless
+// Config.KafkaOptions say otherwise. A partition whose buffer is full is paused, and
+// costs what the client has fetched for it; small portions also come to all
+// partitions in turn, and fill no buffer while others wait.
+const fetchMaxPartition = 256 << 10
+
 // leaveTimeout bounds the goodbye to the group at shutdown. A member that does
 // not get to say it is missed after the session timeout.
 const leaveTimeout = 5 * time.Second
@@ -70,7 +76,8 @@ type Consumer struct {
 	// one is in flight: a late commit would rewind the new owner.
 	commitMu     sync.Mutex
 	commitWake   chan struct{}
-	commitFailed int // in a row; guarded by commitMu
+	pollWake     chan struct{} // holds a token when a partition's need may have changed
+	commitFailed int           // in a row; guarded by commitMu
 
 	maintainer *Maintainer
 	admin      *kgo.Client // asks about offsets; never consumes
@@ -102,6 +109,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		ready:       make(chan struct{}),
 		assignments: make(map[partition]*assignment),
 		commitWake:  make(chan struct{}, 1),
+		pollWake:    make(chan struct{}, 1),
 		alarms:      alarms{wake: make(chan struct{}, 1)},
 		raised:      alarms{wake: make(chan struct{}, 1)},
 	}
@@ -225,7 +233,7 @@ func (c *Consumer) checkOptions() error {
 }
 
 func (c *Consumer) clientOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.FetchMaxWait(fetchMaxWait)}
+	opts := []kgo.Opt{kgo.FetchMaxWait(fetchMaxWait), kgo.FetchMaxPartitionBytes(fetchMaxPartition)}
 	opts = append(opts, c.cfg.KafkaOptions...)
 	opts = append(opts,
 		kgo.SeedBrokers(c.cfg.Brokers...),
@@ -261,6 +269,7 @@ func (c *Consumer) poll(ctx context.Context) error {
 	defer c.client.AllowRebalance()
 	troubles := make(map[partition]*trouble)
 	for {
+		c.awaitHunger(ctx)
 		fetches := c.client.PollRecords(ctx, maxPoll)
 		if ctx.Err() != nil {
 			if fatal := c.fatal.Load(); fatal != nil {
@@ -294,6 +303,41 @@ func (c *Consumer) poll(ctx context.Context) error {
 		if err := c.step(seam.AfterPoll); err != nil {
 			c.fail(err)
 		}
+	}
+}
+
+// awaitHunger waits until a partition needs records, and pauses those that must get
+// no more. While none does, as when all of them catch up, records wait in the
+// client's buffer, which does not cost fetching them again.
+func (c *Consumer) awaitHunger(ctx context.Context) {
+	for {
+		c.mu.Lock()
+		held := slices.Collect(maps.Values(c.assignments))
+		c.mu.Unlock()
+		anyHungry, anyWorks := false, false
+		for _, a := range held {
+			hungry, works := a.hungry()
+			anyHungry, anyWorks = anyHungry || hungry, anyWorks || works
+		}
+		if anyHungry || !anyWorks {
+			for _, a := range held {
+				a.beforePoll()
+			}
+			return
+		}
+		select {
+		case <-c.pollWake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// wantPoll wakes the poll loop from awaitHunger.
+func (c *Consumer) wantPoll() {
+	select {
+	case c.pollWake <- struct{}{}:
+	default:
 	}
 }
 

@@ -50,31 +50,33 @@ func (d JSON) EventID(document []byte) (uuid.UUID, error) {
 	if len(fields) == 0 {
 		fields = defaultIDFields
 	}
-	var found uuid.UUID
-	var where string
-	for _, field := range fields {
-		err := lookup(document, field, func(raw []byte) error {
-			id, err := parseID(raw)
-			if err != nil {
-				return fmt.Errorf("field %q: %w", field, err)
-			}
-			if where != "" && id != found {
-				return fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, where, field, found, id)
-			}
-			found, where = id, field
-			return nil
-		})
-		if errors.Is(err, errBadJSON) {
-			return uuid.Nil, fmt.Errorf("looking for the event id: %w", err)
-		}
-		if err != nil {
-			return uuid.Nil, err
-		}
+	search := idSearch{fields: fields}
+	if err := lookup(document, fields, &search); err != nil {
+		return uuid.Nil, err
 	}
-	if where == "" {
+	if search.where == "" {
 		return uuid.Nil, fmt.Errorf("%w: none of the fields %q is present", ErrNoEventID, fields)
 	}
-	return found, nil
+	return search.found, nil
+}
+
+// idSearch gathers what the fields of a document hold.
+type idSearch struct {
+	fields []string // as configured
+	found  uuid.UUID
+	where  string // the field, empty if none was found
+}
+
+func (s *idSearch) take(field int, raw []byte) error {
+	id, err := parseID(raw)
+	if err != nil {
+		return fmt.Errorf("field %q: %w", s.fields[field], err)
+	}
+	if s.where != "" && id != s.found {
+		return fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, s.where, s.fields[field], s.found, id)
+	}
+	s.found, s.where = id, s.fields[field]
+	return nil
 }
 
 func parseID(raw []byte) (uuid.UUID, error) {
@@ -99,27 +101,36 @@ func parseID(raw []byte) (uuid.UUID, error) {
 	return id, nil
 }
 
-var errBadJSON = errors.New("malformed JSON")
+var errBadJSON = errors.New("looking for the event id: malformed JSON")
 
-// lookup calls visit for the raw values at a dotted path in a JSON document, in
-// document order: for several if a name is repeated, for none if the path leads
-// nowhere. It ends with the first error.
-func lookup(document []byte, path string, visit func(value []byte) error) error {
+// lookup gives search the raw values at dotted paths in a JSON document, paths[i]
+// belonging to the field i, empty for none: several if a name is repeated, none if
+// the path leads nowhere.
+func lookup(document []byte, paths []string, search *idSearch) error {
 	s := scanner{data: document}
 	s.space()
 	if s.peek() != '{' {
 		return s.value()
 	}
-	first, rest, deeper := strings.Cut(path, ".")
 	return s.object(func(name, value []byte) error {
-		switch {
-		case !nameIs(name, first):
-			return nil
-		case deeper:
-			return lookup(value, rest, visit)
-		default:
-			return visit(value)
+		for i, path := range paths {
+			first, rest, deeper := strings.Cut(path, ".")
+			if path == "" || !nameIs(name, first) {
+				continue
+			}
+			var err error
+			if deeper {
+				below := make([]string, len(paths))
+				below[i] = rest
+				err = lookup(value, below, search)
+			} else {
+				err = search.take(i, value)
+			}
+			if err != nil {
+				return err
+			}
 		}
+		return nil
 	})
 }
 

@@ -3,8 +3,10 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -29,21 +31,25 @@ func TestTheArgumentsOfAQueuedStatementMayBeUsedAgain(t *testing.T) {
 // several types, in each of pgx's modes, through the runtime and beside it.
 func TestAnEventIDArrivesInAnyColumnAsPgxAloneWouldSendIt(t *testing.T) {
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
-		for _, column := range []string{"uuid", "text", "varchar(40)", "json", "jsonb", "bytea"} {
+		for _, column := range []string{"uuid", "text", "varchar(40)", "json", "jsonb", "bytea", "uuid[]", "text[]"} {
 			t.Run(fmt.Sprintf("%s/%s", mode, column), func(t *testing.T) {
 				w := newWorld(t, 1)
 				w.exec(`CREATE TABLE ids (how text, id ` + column + `)`)
+				arg := func(id uuid.UUID) any { return id }
+				if strings.HasSuffix(column, "[]") {
+					arg = func(id uuid.UUID) any { return []uuid.UUID{id, id} }
+				}
 				w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = mode })
 				o := orders(1, 1)[0]
 				const insert = `INSERT INTO ids VALUES ($1, $2)`
-				_, alone := w.pool.Exec(t.Context(), insert, "alone", o.EventID)
+				_, alone := w.pool.Exec(t.Context(), insert, "alone", arg(o.EventID))
 				w.produce(o)
 				cfg := w.config()
 				cfg.DeadLetter = &shelf{}
 				w.start(cfg, func(c *runtime.Consumer) {
 					runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
 						err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
-							_, err := tx.Exec(ctx, insert, "direct", e.ID)
+							_, err := tx.Exec(ctx, insert, "direct", arg(e.ID))
 							return err
 						})
 						if (err == nil) != (alone == nil) {
@@ -52,7 +58,7 @@ func TestAnEventIDArrivesInAnyColumnAsPgxAloneWouldSendIt(t *testing.T) {
 						if err != nil {
 							return nil
 						}
-						return runtime.Queue(ctx, tx, insert, "queued", e.ID)
+						return runtime.Queue(ctx, tx, insert, "queued", arg(e.ID))
 					})
 				})
 				w.caughtUp()

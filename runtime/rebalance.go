@@ -19,6 +19,7 @@ var errRevoked = errors.New("the partition was taken away")
 // assigned begins a new assignment for every partition the group gives.
 func (c *Consumer) assigned(_ context.Context, client *kgo.Client, given map[string][]int32) {
 	<-c.ready
+	defer c.wantPoll()
 	c.release(given, false) // none is held, unless the client missed a revocation
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,6 +85,7 @@ func (c *Consumer) placed(ctx context.Context, offsets map[string]map[int32]kgo.
 // returns, nothing will commit an offset for them any more.
 func (c *Consumer) release(taken map[string][]int32, owner bool) {
 	<-c.ready
+	defer c.wantPoll()
 	var ended []*assignment
 	c.mu.Lock()
 	for topic, ids := range taken {

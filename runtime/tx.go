@@ -74,22 +74,35 @@ func (s *txSession) drop() {
 	s.queue, s.args = s.queue[:0], s.args[:0]
 }
 
-// plainArg returns an event's id in the type for which pgx has a codec. It takes
-// pgx a dozen allocations to find out how to encode the other as a uuid; as
-// anything else both are encoded by their text.
+// plainArg returns an event's id, or a slice of them, in the type for which pgx has
+// a codec. It takes pgx a dozen allocations an id to find out how to encode the
+// other as a uuid; as anything else both are encoded by their text.
 func plainArg(arg any) any {
-	if id, ok := arg.(uuid.UUID); ok {
-		return pgtype.UUID{Bytes: id, Valid: true}
+	switch arg := arg.(type) {
+	case uuid.UUID:
+		return pgtype.UUID{Bytes: arg, Valid: true}
+	case []uuid.UUID:
+		if arg == nil {
+			return arg // NULL
+		}
+		ids := make([]pgtype.UUID, len(arg))
+		for i, id := range arg {
+			ids[i] = pgtype.UUID{Bytes: id, Valid: true}
+		}
+		return ids
+	default:
+		return arg
 	}
-	return arg
 }
 
 // plainArgs is plainArg for all, in a new slice if there is anything to do.
 func plainArgs(args []any) []any {
 	plain := args
 	for i, arg := range args {
-		if _, ok := arg.(uuid.UUID); !ok {
+		switch arg.(type) {
+		default:
 			continue
+		case uuid.UUID, []uuid.UUID:
 		}
 		if &plain[0] == &args[0] {
 			plain = slices.Clone(args)
