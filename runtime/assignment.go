@@ -56,7 +56,9 @@ type lane struct {
 	assignment *assignment
 	queue      []*item       // guarded by assignment.mu
 	wake       chan struct{} // holds a token when the queue may be non-empty
-	limit      int           // events in the next batch; only the lane's goroutine uses it
+	// Only the lane's goroutine uses the rest.
+	limit   int // events in the next batch
+	scratch scratch
 }
 
 var keySeed = maphash.MakeSeed()

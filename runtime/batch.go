@@ -189,10 +189,11 @@ func (c *Consumer) dbStep(s seam.Step) error {
 }
 
 // attempt processes items in one transaction. Its error is a *txFailure.
-func (a *assignment) attempt(items []*item) (*outcome, error) {
+func (l *lane) attempt(items []*item) (*outcome, error) {
+	a := l.assignment
 	c := a.consumer
 	defer a.watch(items[0].rec, 2*c.cfg.BatchTimeout)()
-	p := a.plan(items)
+	p := l.plan(items)
 	if err := c.dbStep(seam.AfterDecode); err != nil {
 		return nil, &txFailure{verdict: retry, err: err}
 	}
@@ -201,7 +202,8 @@ func (a *assignment) attempt(items []*item) (*outcome, error) {
 		return out, nil
 	}
 	err := a.transact(func(ctx context.Context, tx *batchTx) error {
-		tx.session.events = len(p.order)
+		tx.session.use(&l.scratch)
+		defer tx.session.giveBack(&l.scratch)
 		fresh, err := a.markAll(ctx, tx.raw, p)
 		if err != nil {
 			return err

@@ -93,6 +93,7 @@ func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.D
 	b.ReportMetric(float64(count)/used.elapsed.Seconds(), "events/s")
 	b.ReportMetric(float64(used.elapsed.Nanoseconds())/float64(count), "ns/event")
 	b.ReportMetric(float64(used.cpu.Nanoseconds())/float64(count), "cpu-ns/event")
+	b.ReportMetric(float64(used.here.Nanoseconds())/float64(count), "cpu-here-ns/event")
 	b.ReportMetric(float64(used.allocs)/float64(count), "allocs/event")
 	b.ReportMetric(float64(used.bytes)/float64(count), "B/event")
 	b.ReportMetric(0, "ns/op")
@@ -262,7 +263,7 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 // counts for all contenders alike.
 type usage struct {
 	elapsed       time.Duration
-	cpu           time.Duration // of this process and the PostgreSQL server's
+	cpu, here     time.Duration // of this process with the PostgreSQL server's, and without
 	allocs, bytes uint64
 }
 
@@ -272,13 +273,14 @@ type firstPoll struct {
 	once   sync.Once
 	at     time.Time
 	cpu    time.Duration
+	here   time.Duration
 	memory goruntime.MemStats
 }
 
 func (f *firstPoll) begin() {
 	f.once.Do(func() {
 		goruntime.ReadMemStats(&f.memory)
-		f.cpu = cpuTime(f.server)
+		f.cpu, f.here = cpuTime(f.server), cpuTime(0)
 		f.at = time.Now()
 	})
 }
@@ -288,10 +290,10 @@ func (f *firstPoll) OnFetchRecordUnbuffered(*kgo.Record, bool) { f.begin() }
 
 func (f *firstPoll) used() usage {
 	elapsed := time.Since(f.at)
-	cpu := cpuTime(f.server) - f.cpu
+	cpu, here := cpuTime(f.server)-f.cpu, cpuTime(0)-f.here
 	var now goruntime.MemStats
 	goruntime.ReadMemStats(&now)
-	return usage{elapsed, cpu, now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc}
+	return usage{elapsed, cpu, here, now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc}
 }
 
 // postmaster is the process id of the world's server if it runs on this machine.

@@ -11,7 +11,8 @@ import "errors"
 // Savepoints in one transaction would not do: settings that a handler makes (its
 // role, its search_path, when constraints are checked) outlast them, up to taking
 // back the marks of the guilty.
-func (a *assignment) isolate(items []*item, failure *txFailure) (*outcome, error) {
+func (l *lane) isolate(items []*item, failure *txFailure) (*outcome, error) {
+	a := l.assignment
 	c := a.consumer
 	total := &outcome{}
 	limit, suspect := narrow(len(items), failure)
@@ -20,7 +21,7 @@ func (a *assignment) isolate(items []*item, failure *txFailure) (*outcome, error
 		if at := indexOf(items[:n], suspect); at >= 0 {
 			n = max(1, at) // what comes before it, or itself
 		}
-		out, err := a.attempt(items[:n])
+		out, err := l.attempt(items[:n])
 		switch {
 		case err == nil:
 			total.add(out)

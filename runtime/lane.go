@@ -41,13 +41,13 @@ func (l *lane) process(items []*item) (int, bool) {
 			return 0, false
 		}
 		run := items[:min(len(items), l.limit)]
-		out, err := a.attempt(run)
+		out, err := l.attempt(run)
 		var failure *txFailure
 		if errors.As(err, &failure) && failure.verdict == guilty && a.ctx.Err() == nil {
 			c.cfg.Logger.Warn("batch failed by a record's fault; isolating it",
 				"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", run[0].rec.Offset, "error", err)
 			c.stats.isolations.Add(1)
-			out, err = a.isolate(run, failure)
+			out, err = l.isolate(run, failure)
 		}
 		if err == nil {
 			l.limit = min(c.cfg.BatchSize, l.limit*2)

@@ -30,20 +30,41 @@ type plan struct {
 	refused []Quarantined
 	failed  []FailedRecord // undecodable, for Config.DeadLetter
 	stop    *FailedRecord  // the record after items, which stops the partition
+
+	scratch *scratch
 }
 
-// plan decodes records and sorts out those that no SQL is needed for.
-func (a *assignment) plan(items []*item) *plan {
+// scratch is memory that a lane uses again for its next attempt.
+type scratch struct {
+	order, itemOf []int
+	ids, inserted []uuid.UUID
+	seen          map[uuid.UUID]struct{}
+	sorted        []pgtype.UUID
+	queue         []queuedStatement
+	args          []any
+}
+
+// plan decodes records and sorts out those that no SQL is needed for. It is valid
+// until the lane's next.
+func (l *lane) plan(items []*item) *plan {
+	a := l.assignment
 	c := a.consumer
-	p := &plan{
-		items:  items,
-		batch:  a.handler.newBatch(c.cfg.Decoder, len(items)),
-		order:  make([]int, 0, len(items)),
-		ids:    make([]uuid.UUID, 0, len(items)),
-		itemOf: make([]int, 0, len(items)),
+	mem := &l.scratch
+	if mem.seen == nil {
+		mem.seen = make(map[uuid.UUID]struct{}, len(items))
 	}
+	clear(mem.seen)
+	p := &plan{
+		items:   items,
+		batch:   a.handler.newBatch(c.cfg.Decoder, len(items)),
+		order:   mem.order[:0],
+		ids:     mem.ids[:0],
+		itemOf:  mem.itemOf[:0],
+		scratch: mem,
+	}
+	defer func() { mem.order, mem.ids, mem.itemOf = p.order, p.ids, p.itemOf }()
 	now := c.maintainer.Now()
-	seen := make(map[uuid.UUID]struct{}, len(items))
+	seen := mem.seen
 	for i, it := range items {
 		id, err := p.batch.decode(it.rec)
 		if errors.Is(err, ErrSkip) {
@@ -99,10 +120,11 @@ func (p *plan) needsDatabase() bool { return len(p.order)+len(p.refused) > 0 }
 // insert marks in this order, so that two of them that share ids cannot wait
 // for each other.
 func (p *plan) sortedIDs() []pgtype.UUID {
-	ids := make([]pgtype.UUID, len(p.order))
-	for n, i := range p.order {
-		ids[n] = pgtype.UUID{Bytes: p.ids[i], Valid: true}
+	ids := p.scratch.sorted[:0]
+	for _, i := range p.order {
+		ids = append(ids, pgtype.UUID{Bytes: p.ids[i], Valid: true})
 	}
+	p.scratch.sorted = ids
 	slices.SortFunc(ids, func(x, y pgtype.UUID) int { return bytes.Compare(x.Bytes[:], y.Bytes[:]) })
 	return ids
 }
@@ -114,7 +136,7 @@ func (p *plan) sortedIDs() []pgtype.UUID {
 // handler made it.
 func markSQL(table string) string {
 	return `INSERT INTO ` + table + ` (event_id, consumer_group)
-SELECT id, $2 FROM pg_catalog.unnest($1::pg_catalog.uuid[]) AS id
+SELECT pg_catalog.unnest($1::pg_catalog.uuid[]), $2
 ON CONFLICT (event_id, consumer_group) DO NOTHING
 RETURNING event_id`
 }
@@ -129,7 +151,7 @@ func (p *plan) mark(ctx context.Context, tx pgx.Tx, sql, group string) ([]int, e
 	if err != nil {
 		return nil, &databaseError{doing: "marking events as processed", err: err}
 	}
-	inserted := make([]uuid.UUID, 0, len(p.order))
+	inserted := p.scratch.inserted[:0]
 	var id pgtype.UUID
 	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
 		inserted = append(inserted, id.Bytes)
@@ -138,6 +160,7 @@ func (p *plan) mark(ctx context.Context, tx pgx.Tx, sql, group string) ([]int, e
 	if err != nil {
 		return nil, &databaseError{doing: "marking events as processed", err: err}
 	}
+	p.scratch.inserted = inserted
 	if len(inserted) == len(p.order) {
 		return p.order, nil
 	}

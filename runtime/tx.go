@@ -57,15 +57,20 @@ type queuedStatement struct {
 
 // enqueue copies args: the caller may use the slice again for the next statement.
 func (s *txSession) enqueue(sql string, args []any) {
-	if s.queue == nil {
-		s.queue = make([]queuedStatement, 0, s.events)
-		s.args = make([]any, 0, s.events*len(args))
-	}
 	from := len(s.args)
 	for _, arg := range args {
 		s.args = append(s.args, plainArg(arg))
 	}
 	s.queue = append(s.queue, queuedStatement{query: pgx.QueuedQuery{SQL: sql}, from: from, to: len(s.args), event: s.event})
+}
+
+// use takes the queue's memory from a lane, and giveBack returns it.
+func (s *txSession) use(mem *scratch) { s.queue, s.args = mem.queue[:0], mem.args[:0] }
+
+func (s *txSession) giveBack(mem *scratch) {
+	s.drop()
+	mem.queue, mem.args = s.queue, s.args
+	s.queue, s.args = nil, nil // a handler that uses its tx after the end gets memory of its own
 }
 
 // drop empties the queue.
@@ -115,12 +120,11 @@ func plainArgs(args []any) []any {
 // txSession is what all handles on one batch transaction share: the pipeline,
 // the event that is being handled, and the first statement that failed.
 type txSession struct {
-	conn   *pgx.Conn
-	queue  []queuedStatement
-	args   []any // of the statements in queue
-	events int   // how many are expected to queue something
-	event  int   // index of the event being handled, negative for a whole batch
-	bare   int   // index of the last event whose handler asked for the connection, or negative
+	conn  *pgx.Conn
+	queue []queuedStatement
+	args  []any // of the statements in queue
+	event int   // index of the event being handled, negative for a whole batch
+	bare  int   // index of the last event whose handler asked for the connection, or negative
 
 	// harmless is the last statement that was found not to control the
 	// transaction; a handler queues the same one for every event.
