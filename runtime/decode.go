@@ -114,7 +114,10 @@ func lookup(document []byte, paths []string, search *idSearch) error {
 	}
 	return s.object(func(name, value []byte) error {
 		for i, path := range paths {
-			first, rest, deeper := strings.Cut(path, ".")
+			first, rest, deeper := path, "", false
+			if dot := strings.IndexByte(path, '.'); dot >= 0 {
+				first, rest, deeper = path[:dot], path[dot+1:], true
+			}
 			if path == "" || !nameIs(name, first) {
 				continue
 			}
@@ -211,16 +214,21 @@ func (s *scanner) str() error {
 	if s.peek() != '"' {
 		return errBadJSON
 	}
-	for s.pos++; s.pos < len(s.data); s.pos++ {
-		switch s.data[s.pos] {
-		case '\\':
-			s.pos++
-		case '"':
-			s.pos++
+	s.pos++
+	for {
+		end := bytes.IndexByte(s.data[s.pos:], '"')
+		if end < 0 {
+			return errBadJSON
+		}
+		escape := bytes.IndexByte(s.data[s.pos:s.pos+end], '\\')
+		if escape < 0 {
+			s.pos += end + 1
 			return nil
 		}
+		if s.pos += escape + 2; s.pos > len(s.data) {
+			return errBadJSON
+		}
 	}
-	return errBadJSON
 }
 
 // value passes over one value without recursion, so that nesting cannot
