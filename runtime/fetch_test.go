@@ -38,6 +38,7 @@ func TestALogThatLosesItsBeginningUnreadStopsThePartitionWithAnAlarm(t *testing.
 	for _, at := range []int{0, 5} {
 		for _, protocol := range protocols {
 			t.Run(fmt.Sprintf("%s/at offset %d", protocolName(protocol), at), func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, 1)
 				events := orders(20, 1)
 				events[at].Amount = -1
@@ -69,6 +70,7 @@ func TestALogThatLosesItsBeginningUnreadStopsThePartitionWithAnAlarm(t *testing.
 func TestAPartitionThatCannotBeFetchedRaisesAnAlarmAndIsTriedAgainEverMoreSeldom(t *testing.T) {
 	for _, fault := range []*kerr.Error{kerr.TopicAuthorizationFailed, kerr.UnknownServerError, kerr.UnsupportedCompressionType, kerr.CorruptMessage} {
 		t.Run(fault.Message, func(t *testing.T) {
+			t.Parallel()
 			w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{FakeOnly: true}), 2)
 			cfg := w.config()
 			cfg.BackoffMax = 10 * time.Second
@@ -142,6 +144,7 @@ func TestOptionsThatCannotBeOverriddenAreRefused(t *testing.T) {
 func TestATransactionMarkerAtTheEndIsNoLag(t *testing.T) {
 	for name, commit := range map[string]kgo.TransactionEndTry{"committed": kgo.TryCommit, "aborted": kgo.TryAbort} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.produce(orders(1, 1)...)
 			r := w.start(w.config(), w.queued)

@@ -77,6 +77,7 @@ func rolledBack(ctx context.Context, conn *pgx.Conn) error {
 func TestAHandlerThatEndsTheTransactionKeepsNothingAndLosesNothing(t *testing.T) {
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			events := orders(20, 1)
 			w.produce(events...)
@@ -126,6 +127,7 @@ func TestSQLThatOnlyReadsLikeTransactionControlIsRun(t *testing.T) {
 		"dollar quotes": `INSERT INTO ledger (event_id, key, seq, amount) VALUES ($1, $x$; rollback $$; end $x$, $2, 1)`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.produce(orders(10, 1)...)
 			w.start(w.config(), func(c *runtime.Consumer) {
@@ -172,6 +174,7 @@ func TestTheErrorThatFollowsAnIgnoredOneIsItsRecordsFailure(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.produce(orders(20, 1)...)
 			kept := &shelf{}
@@ -213,6 +216,7 @@ func TestAnIgnoredDeadlockInAPipelineIsRetried(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.produce(orders(20, 1)...)
 			kept := &shelf{}
@@ -299,6 +303,7 @@ func TestWhatAHandlerSetsDoesNotReachTheMarks(t *testing.T) {
 	} {
 		for _, deadLetter := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/dead letter %t", name, deadLetter), func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, 1)
 				w.tenant()
 				events := orders(20, 1)
@@ -411,6 +416,7 @@ func TestAHandlerThatLeavesAResultUnreadFailsOnlyByItsError(t *testing.T) {
 	} {
 		for outcome, failed := range map[string]int{"success": 0, "error": 1, "panic": 1} {
 			t.Run(name+"/"+outcome, func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, 1)
 				w.produce(orders(20, 1)...)
 				kept := &shelf{}

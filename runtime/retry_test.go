@@ -187,6 +187,7 @@ func TestAGuiltyRecordIsFoundInAFewTransactions(t *testing.T) {
 		"none": {none, false, 1}, "one": {one, false, 5}, "one at the commit": {one, true, 20}, "all": {all, false, 520},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			if tc.late {
 				w.refuseAtCommit()
@@ -252,6 +253,7 @@ func TestACommitIsSynchronous(t *testing.T) {
 		"stronger in the server": {"remote_apply", "", "remote_apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.exec(fmt.Sprintf(`ALTER DATABASE %s SET synchronous_commit = %s`, pgx.Identifier{w.db.Name}.Sanitize(), tc.database))
 			w.exec(`CREATE TABLE seen (setting text)`)

@@ -123,6 +123,7 @@ func TestAConnectionThatFailsForItselfAloneIsReplaced(t *testing.T) {
 		"role":      `SET ROLE pg_monitor`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.MaxConns = 1 })
 			w.produce(orders(5, 1)...)
