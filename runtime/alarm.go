@@ -20,14 +20,17 @@ const (
 	// AlarmRetrying: a batch keeps failing for a reason that is no record's
 	// fault. The partition waits and tries on; the others run.
 	AlarmRetrying AlarmKind = "retrying"
-	// AlarmFetch: the broker answers fetches with an error that the client does
-	// not recover from by itself.
+	// AlarmFetch: a partition cannot be fetched, or a topic is not there. It is
+	// tried again, ever less often.
 	AlarmFetch AlarmKind = "fetch"
 	// AlarmOffsetCommit: offset commits keep failing. Work goes on; after a crash
 	// more records than usual will be found as duplicates.
 	AlarmOffsetCommit AlarmKind = "offset_commit"
 	// AlarmDeadLetter: Config.DeadLetter keeps failing; the partition waits.
 	AlarmDeadLetter AlarmKind = "dead_letter"
+	// AlarmStuck: a handler, decoder, quarantine or dead letter has not returned for
+	// long, although its context has ended. Its partition waits.
+	AlarmStuck AlarmKind = "stuck"
 	// AlarmMaintainer: the upkeep of processed_event fails.
 	AlarmMaintainer AlarmKind = "maintainer"
 )
@@ -79,7 +82,10 @@ func repeats(attempt int) bool {
 	return attempt == 5 || attempt >= 20 && attempt%20 == 0
 }
 
-// alarms hands alarms to the user's hook from one goroutine, outside of any lock.
+// maxPendingAlarms bounds those that wait for a hook that does not return.
+const maxPendingAlarms = 1000
+
+// alarms hands alarms to a hook from one goroutine, outside of any lock.
 type alarms struct {
 	mu      sync.Mutex
 	pending []Alarm
@@ -88,7 +94,9 @@ type alarms struct {
 
 func (b *alarms) put(a Alarm) {
 	b.mu.Lock()
-	b.pending = append(b.pending, a)
+	if len(b.pending) < maxPendingAlarms {
+		b.pending = append(b.pending, a)
+	}
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:

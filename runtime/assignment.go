@@ -56,7 +56,9 @@ type lane struct {
 	assignment *assignment
 	queue      []*item       // guarded by assignment.mu
 	wake       chan struct{} // holds a token when the queue may be non-empty
-	limit      int           // events in the next batch; only the lane's goroutine uses it
+	// Only the lane's goroutine uses the rest.
+	limit   int // events in the next batch
+	scratch scratch
 }
 
 var keySeed = maphash.MakeSeed()
@@ -86,8 +88,26 @@ func (a *assignment) start() {
 		a.consumer.lanes.Add(1)
 		a.lanes.Go(func() {
 			defer a.consumer.lanes.Done()
+			ended := true
+			defer func() {
+				if ended {
+					a.stop(Alarm{Kind: AlarmPartitionStopped, Topic: a.topic, Partition: a.id, Offset: a.waiting(), Err: errGoexit})
+				}
+			}()
 			l.run()
+			ended = false
 		})
+	}
+}
+
+// place tells from which offset the partition will be read, and whether that is yet
+// to be committed.
+func (a *assignment) place(next int64, commit bool) {
+	a.mu.Lock()
+	a.mark.place(next, commit)
+	a.mu.Unlock()
+	if commit {
+		a.consumer.wantCommit()
 	}
 }
 
@@ -121,7 +141,7 @@ func (a *assignment) deliver(recs []*kgo.Record) {
 			l.signal()
 		}
 	}
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
 }
 
 // laneOf maps a key to a lane. Records without a key keep their order among
@@ -133,17 +153,16 @@ func (a *assignment) laneOf(key []byte) int {
 	return int(maphash.Bytes(keySeed, key) % uint64(len(a.queues)))
 }
 
-// adjustPauseLocked pauses or resumes fetching to fit the assignment's state.
-// Pausing costs the client what it has buffered for the partition, so it resumes
-// only when half of the buffer is free.
-func (a *assignment) adjustPauseLocked() {
-	full := a.mark.len() >= a.consumer.cfg.MaxBuffered
-	free := a.mark.len() <= a.consumer.cfg.MaxBuffered/2
+// adjustPauseLocked pauses or resumes fetching to fit the assignment's state. polling
+// says that records are about to be polled, of which a full buffer must get no more.
+// Pausing costs the client what it has buffered for the partition, so that happens
+// no sooner, and it resumes only when half of the buffer is free.
+func (a *assignment) adjustPauseLocked(polling bool) {
 	want := a.paused
 	switch {
-	case a.stopped != nil, a.retrying > 0, full:
+	case a.stopped != nil, a.retrying > 0, polling && a.fullLocked():
 		want = true
-	case free:
+	case a.mark.len() <= a.consumer.cfg.MaxBuffered/2:
 		want = false
 	}
 	if want == a.paused || a.isClosing() {
@@ -158,12 +177,41 @@ func (a *assignment) adjustPauseLocked() {
 	}
 }
 
+func (a *assignment) fullLocked() bool { return a.mark.len() >= a.consumer.cfg.MaxBuffered }
+
+// hungry tells whether a lane is about to have nothing to do for want of records, and
+// whether the partition is one that works at all.
+func (a *assignment) hungry() (hungry, works bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped != nil || a.retrying > 0 {
+		return false, false
+	}
+	if a.fullLocked() {
+		return false, true
+	}
+	for _, l := range a.queues {
+		if len(l.queue) < a.consumer.cfg.BatchSize {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// beforePoll pauses a partition that must get no more records.
+func (a *assignment) beforePoll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.adjustPauseLocked(true)
+}
+
 // complete counts items as done and lets the committer know.
 func (a *assignment) complete(items []*item) {
 	a.mu.Lock()
 	advanced := a.mark.complete(items)
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
 	a.mu.Unlock()
+	a.consumer.wantPoll()
 	if advanced {
 		a.consumer.wantCommit()
 	}
@@ -176,12 +224,21 @@ func (a *assignment) offset() (kgo.EpochOffset, bool) {
 	return a.mark.offset()
 }
 
+// waiting returns the offset of the first record that is not completed or, if there
+// is none, of the next one to be read.
+func (a *assignment) waiting() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.mark.first()
+}
+
 // setRetrying counts a lane in or out of its wait before another attempt.
 func (a *assignment) setRetrying(by int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.retrying += by
-	a.adjustPauseLocked()
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
 }
 
 // stop ends the processing of this partition for the length of the assignment:
@@ -193,15 +250,29 @@ func (a *assignment) stop(alarm Alarm) {
 }
 
 func (a *assignment) stopLocked(alarm Alarm) {
-	if a.stopped != nil {
-		return
+	if a.haltLocked(alarm.Err) {
+		a.consumer.alarmLater(alarm)
 	}
-	a.stopped = alarm.Err
+}
+
+// haltLocked is stop without the alarm. It is false if the partition had stopped.
+func (a *assignment) haltLocked(why error) bool {
+	if a.stopped != nil {
+		return false
+	}
+	a.stopped = why
 	for _, l := range a.queues {
 		l.queue = nil
 	}
-	a.adjustPauseLocked()
-	a.consumer.alarmLater(alarm)
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
+	return true
+}
+
+// rest keeps the partition from being fetched for a while.
+func (a *assignment) rest(d time.Duration) {
+	a.setRetrying(1)
+	time.AfterFunc(d, func() { a.setRetrying(-1) })
 }
 
 // close lets no new batch begin. When it returns, this assignment will not pause
@@ -286,5 +357,6 @@ func (l *lane) takeLocked() []*item {
 	if len(l.queue) == 0 {
 		l.queue = nil
 	}
+	l.assignment.consumer.wantPoll()
 	return items
 }

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemlint/idemlint/runtime/internal/seam"
 )
-
-// maxSavepoints bounds the savepoints of one transaction. Beyond 64, PostgreSQL
-// spills the list of subtransactions, and other sessions' snapshots pay for it.
-const maxSavepoints = 50
 
 // rollbackTimeout bounds a rollback; a connection that cannot do it in this time
 // is closed, which rolls back too.
@@ -30,20 +28,39 @@ type outcome struct {
 	stop       *FailedRecord // the record after items, which stops the partition
 }
 
-// beginSQL opens the batch transaction with its timeouts in one round trip. An
-// asynchronous commit is made synchronous: it could be lost after its offset has
-// been committed. Stronger settings are left alone.
+// beginSQL opens the batch transaction with its timeouts and its guard in one
+// round trip.
+//
+// The guard is a cursor that PostgreSQL runs when the transaction commits, since
+// it is to be held beyond that, and that fails then: its query reads a setting that
+// does not exist. So nobody commits this transaction but by commitSQL, and commitSQL
+// commits no other. It writes nothing and needs no transaction id.
 func beginSQL(cfg Config) string {
 	return fmt.Sprintf(`begin isolation level read committed;
 set local lock_timeout = %d; set local statement_timeout = %d; set local idle_in_transaction_session_timeout = %d;
-select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`,
+declare idemlint_guard no scroll cursor with hold for
+values (pg_catalog.current_setting('idemlint: the runtime owns the transaction; a handler must not commit it'))`,
 		cfg.LockTimeout.Milliseconds(), cfg.StatementTimeout.Milliseconds(), cfg.IdleTimeout.Milliseconds())
 }
+
+// commitSQL takes the guard away and commits, in one round trip. Without the guard,
+// in a transaction that a handler began in the place of the batch's, it fails with
+// noGuard and commits nothing. An asynchronous commit is made synchronous, whoever
+// asked for it: it could be lost after its offset has been committed. Stronger
+// settings are left alone.
+const (
+	commitSQL = `close idemlint_guard;
+select pg_catalog.set_config('synchronous_commit', 'on', true) where pg_catalog.current_setting('synchronous_commit') = 'off';
+commit`
+	noGuard = "34000" // invalid_cursor_name
+)
 
 // A txFailure is a transaction that was not, or may not have been, committed.
 type txFailure struct {
 	verdict verdict
 	err     error
+	item    *item     // whose handler failed, nil if that is not known
+	eventID uuid.UUID // of item
 }
 
 func (f *txFailure) Error() string { return f.err.Error() }
@@ -55,9 +72,9 @@ func (f *txFailure) Unwrap() error { return f.err }
 // since the marks it made, if it made them, show it to be done.
 func (a *assignment) transact(work func(context.Context, *batchTx) error) error {
 	c := a.consumer
-	conn, err := c.pool.Acquire(a.ctx)
+	conn, err := c.acquire(a.ctx)
 	if err != nil {
-		return &txFailure{retry, fmt.Errorf("acquiring a connection: %w", err)}
+		return &txFailure{verdict: retry, err: err}
 	}
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(a.ctx, c.cfg.BatchTimeout)
@@ -70,7 +87,33 @@ func (a *assignment) transact(work func(context.Context, *batchTx) error) error 
 	if ctx.Err() != nil {
 		err = &databaseError{doing: fmt.Sprintf("batch not done within %s", c.cfg.BatchTimeout), err: errors.Join(context.Cause(ctx), err)}
 	}
-	return &txFailure{judge(err, conn.Conn().IsClosed()), err}
+	failure := &txFailure{verdict: judge(err, conn.Conn().IsClosed()), err: err}
+	if code, _ := sqlState(err); failure.verdict == environment || code == readOnly {
+		// It may be this connection alone: it leads to a server that is a standby by
+		// now, or an earlier handler has left it with another role or search_path.
+		closeConn(ctx, conn.Conn())
+	}
+	return failure
+}
+
+// acquire takes a connection from the pool and waits as long as a batch may take.
+func (c *Consumer) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.BatchTimeout)
+	defer cancel()
+	conn, err := c.pool.Acquire(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, &poolError{waited: c.cfg.BatchTimeout, most: c.pool.Config().MaxConns}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("acquiring a connection: %w", err)
+	}
+	return conn, nil
+}
+
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	_ = conn.Close(ctx)
 }
 
 // cutOff closes the connection's socket when ctx ends. pgx does so too, but only
@@ -82,16 +125,14 @@ func cutOff(ctx context.Context, conn *pgx.Conn) func() {
 	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
 	return func() {
 		if !stop() {
-			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-			defer cancel()
-			_ = conn.Close(closing)
+			closeConn(ctx, conn)
 		}
 	}
 }
 
 func (a *assignment) transactOn(ctx context.Context, conn *pgx.Conn, work func(context.Context, *batchTx) error) error {
 	c := a.consumer
-	raw, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: c.beginSQL})
+	raw, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: c.beginSQL, CommitQuery: commitSQL})
 	if err != nil {
 		return &databaseError{doing: "beginning a transaction", err: err}
 	}
@@ -101,7 +142,7 @@ func (a *assignment) transactOn(ctx context.Context, conn *pgx.Conn, work func(c
 			rollback(ctx, raw)
 		}
 	}()
-	tx := &batchTx{raw: raw, session: &txSession{conn: conn, event: -1}}
+	tx := &batchTx{raw: raw, session: &txSession{conn: conn, event: -1, bare: -1}}
 	if err := c.dbStep(seam.AfterBegin); err != nil {
 		return err
 	}
@@ -112,16 +153,25 @@ func (a *assignment) transactOn(ctx context.Context, conn *pgx.Conn, work func(c
 		return err
 	}
 	if err := raw.Commit(ctx); err != nil {
-		if errors.Is(err, pgx.ErrTxCommitRollback) {
-			return &recordError{index: -1, err: &SwallowedError{SQL: tx.session.failedSQL, Err: tx.session.failedErr}}
-		}
-		if _, ok := sqlState(err); ok { // a deferred constraint or trigger, or the server's going down
-			return &recordError{index: -1, err: fmt.Errorf("committing: %w", err)}
-		}
-		return &databaseError{doing: "committing", err: err}
+		return commitFailure(err, tx.session)
 	}
 	committed = true
 	return c.dbStep(seam.AfterCommit)
+}
+
+// commitFailure attributes what a commit failed with.
+func commitFailure(err error, s *txSession) error {
+	code, answered := sqlState(err)
+	switch {
+	case code == noGuard:
+		return &recordError{index: s.bare, err: errEndedByHandler}
+	case code == abortedState:
+		return &recordError{index: -1, err: &SwallowedError{SQL: s.failedSQL, Err: s.failedErr}}
+	case answered: // a deferred constraint or trigger, or the server's going down
+		return &recordError{index: -1, err: fmt.Errorf("committing, or checking a deferred constraint: %w", err)}
+	default:
+		return &databaseError{doing: "committing", err: err}
+	}
 }
 
 func rollback(ctx context.Context, tx pgx.Tx) {
@@ -139,18 +189,22 @@ func (c *Consumer) dbStep(s seam.Step) error {
 }
 
 // attempt processes items in one transaction. Its error is a *txFailure.
-func (a *assignment) attempt(items []*item) (*outcome, error) {
+func (l *lane) attempt(items []*item) (*outcome, error) {
+	a := l.assignment
 	c := a.consumer
-	p := a.plan(items)
+	defer a.watch(items[0].rec, 2*c.cfg.BatchTimeout)()
+	p := l.plan(items)
 	if err := c.dbStep(seam.AfterDecode); err != nil {
-		return nil, &txFailure{retry, err}
+		return nil, &txFailure{verdict: retry, err: err}
 	}
 	out := p.outcome()
 	if !p.needsDatabase() {
 		return out, nil
 	}
 	err := a.transact(func(ctx context.Context, tx *batchTx) error {
-		fresh, err := a.markAll(ctx, tx.raw, p, p.order, p.refused)
+		tx.session.use(&l.scratch)
+		defer tx.session.giveBack(&l.scratch)
+		fresh, err := a.markAll(ctx, tx.raw, p)
 		if err != nil {
 			return err
 		}
@@ -158,7 +212,7 @@ func (a *assignment) attempt(items []*item) (*outcome, error) {
 		if len(fresh) == 0 {
 			return nil
 		}
-		if err := p.batch.run(ctx, tx, fresh); err != nil {
+		if err := runHandlers(ctx, tx, p.batch, fresh); err != nil {
 			return err
 		}
 		if err := c.dbStep(seam.AfterHandlers); err != nil {
@@ -167,24 +221,29 @@ func (a *assignment) attempt(items []*item) (*outcome, error) {
 		return tx.session.flush(ctx)
 	})
 	if err != nil {
-		return nil, err
+		return nil, p.attribute(err)
 	}
 	return out, nil
 }
 
 // markAll writes what comes before the handlers: the marks and the quarantine.
-func (a *assignment) markAll(ctx context.Context, tx pgx.Tx, p *plan, events []int, refused []Quarantined) ([]int, error) {
+func (a *assignment) markAll(ctx context.Context, tx pgx.Tx, p *plan) ([]int, error) {
 	c := a.consumer
-	if len(refused) > 0 {
-		if err := c.cfg.Quarantine.Put(ctx, tx, refused); err != nil {
+	if len(p.refused) > 0 {
+		if err := putRefused(ctx, c.quarantine, tx, p.refused); err != nil {
 			return nil, &databaseError{doing: "writing the quarantine", err: err}
 		}
 	}
-	fresh, err := p.mark(ctx, tx, c.cfg.Group, events)
+	fresh, err := p.mark(ctx, tx, c.markSQL, c.cfg.Group)
 	if err != nil {
 		return nil, err
 	}
 	return fresh, c.dbStep(seam.AfterMark)
+}
+
+func putRefused(ctx context.Context, q Quarantine, tx pgx.Tx, refused []Quarantined) (err error) {
+	defer catch(&err)
+	return q.Put(ctx, tx, refused)
 }
 
 // outcome returns what the plan alone settles.
@@ -201,110 +260,13 @@ func (o *outcome) count(fresh, all int) {
 	o.duplicates += all - fresh
 }
 
-// isolate processes items after a failure that is a record's fault: in
-// transactions of at most maxSavepoints events, each event in a savepoint, so
-// that the guilty ones fail alone. Without a dead letter it ends before the
-// first guilty one.
-func (a *assignment) isolate(items []*item) (*outcome, error) {
-	p := a.plan(items)
-	out := p.outcome()
-	refused := p.refused
-	for first := 0; first < len(p.order) || len(refused) > 0; first += maxSavepoints {
-		events := p.order[min(first, len(p.order)):min(first+maxSavepoints, len(p.order))]
-		var chunk chunkResult
-		err := a.transact(func(ctx context.Context, tx *batchTx) (err error) {
-			chunk, err = a.isolateChunk(ctx, tx, p, events, refused)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		refused = nil
-		out.count(chunk.processed, chunk.processed+chunk.duplicates)
-		if chunk.stop >= 0 {
-			out.stop = &chunk.failed[0]
-			out.items = p.items[:p.itemOf[chunk.stop]]
-			return out, nil
-		}
-		out.failed = append(out.failed, chunk.failed...)
-	}
-	return out, nil
-}
-
-type chunkResult struct {
-	processed  int
-	duplicates int
-	failed     []FailedRecord
-	stop       int // the event that stops the partition, or -1
-}
-
-func (a *assignment) isolateChunk(ctx context.Context, tx *batchTx, p *plan, events []int, refused []Quarantined) (chunkResult, error) {
-	c := a.consumer
-	result := chunkResult{stop: -1}
-	fresh, err := a.markAll(ctx, tx.raw, p, events, refused)
-	if err != nil {
-		return result, err
-	}
-	result.duplicates = len(events) - len(fresh)
-	var undone []int
-	for n, event := range fresh {
-		err := runInSavepoint(ctx, tx, p, event)
-		if err == nil {
-			result.processed++
-			continue
-		}
-		if judge(err, tx.session.conn.IsClosed()) != guilty {
-			return result, err
-		}
-		rec := p.items[p.itemOf[event]].rec
-		result.failed = append(result.failed, FailedRecord{Record: rec, Group: c.cfg.Group, EventID: p.ids[event], Err: err})
-		undone = append(undone, event)
-		if c.cfg.DeadLetter == nil {
-			result.stop = event
-			undone = fresh[n:]
-			break
-		}
-	}
-	if err := c.dbStep(seam.AfterHandlers); err != nil {
-		return result, err
-	}
-	return result, p.unmark(ctx, tx.raw, c.cfg.Group, undone)
-}
-
-// runInSavepoint handles one event so that its failure undoes nothing else.
-// Deferred constraints are checked before the savepoint is released: at the
-// commit nobody could tell whose they are.
-func runInSavepoint(ctx context.Context, tx *batchTx, p *plan, event int) error {
-	savepoint, err := tx.raw.Begin(ctx)
-	if err != nil {
-		return &databaseError{doing: "setting a savepoint", err: err}
-	}
-	s := tx.session
-	err = p.batch.run(ctx, &batchTx{raw: savepoint, session: s}, []int{event})
-	if err == nil {
-		err = s.flush(ctx)
-	}
-	if err == nil {
-		if _, immediate := savepoint.Exec(ctx, "set constraints all immediate"); immediate != nil {
-			err = &recordError{index: event, err: fmt.Errorf("checking deferred constraints: %w", immediate)}
-		}
-	}
-	if err != nil {
-		s.queue = s.queue[:0]
-		if s.ended() || s.conn.IsClosed() {
-			return err
-		}
-		if back := savepoint.Rollback(ctx); back != nil {
-			return &databaseError{doing: "rolling back to a savepoint", err: errors.Join(back, err)}
-		}
-		s.forget()
-		return err
-	}
-	if _, err := savepoint.Exec(ctx, "set constraints all deferred"); err != nil {
-		return &databaseError{doing: "deferring constraints", err: err}
-	}
-	if err := savepoint.Commit(ctx); err != nil {
-		return &databaseError{doing: "releasing a savepoint", err: err}
-	}
-	return nil
+// add takes in what became of the records that follow.
+func (o *outcome) add(next *outcome) {
+	o.items = append(o.items, next.items...)
+	o.processed += next.processed
+	o.duplicates += next.duplicates
+	o.skipped += next.skipped
+	o.refused = append(o.refused, next.refused...)
+	o.failed = append(o.failed, next.failed...)
+	o.stop = next.stop
 }

@@ -1,19 +1,25 @@
 package runtime_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -83,40 +89,30 @@ func contenders() []contender {
 
 func benchmark(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender) {
 	count := c.events(b.N, rtt)
-	start, elapsed := consume(b, server, partitions, rtt, c, count)
-	allocs, bytes := start.allocated()
-	b.ReportMetric(float64(count)/elapsed.Seconds(), "events/s")
-	b.ReportMetric(float64(elapsed.Nanoseconds())/float64(count), "ns/event")
-	b.ReportMetric(float64(allocs)/float64(count), "allocs/event")
-	b.ReportMetric(float64(bytes)/float64(count), "B/event")
+	used := consume(b, server, partitions, rtt, c, count)
+	b.ReportMetric(float64(count)/used.elapsed.Seconds(), "events/s")
+	b.ReportMetric(float64(used.elapsed.Nanoseconds())/float64(count), "ns/event")
+	b.ReportMetric(float64(used.cpu.Nanoseconds())/float64(count), "cpu-ns/event")
+	b.ReportMetric(float64(used.here.Nanoseconds())/float64(count), "cpu-here-ns/event")
+	b.ReportMetric(float64(used.allocs)/float64(count), "allocs/event")
+	b.ReportMetric(float64(used.bytes)/float64(count), "B/event")
 	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkBars runs all contenders in turn, several rounds of them, and reports
 // the median of each round's ratios, so that a machine that is slow for a while
-// is slow for all. Each iteration is one event of a round.
+// is slow for all: of rates, and with "cpu:" of the processor time that an event
+// takes here and in the server, which other work on the machine does not change.
+// More than 1 is better than what is compared with. Each iteration is one event of a
+// round.
 func BenchmarkBars(b *testing.B) {
 	server := testpg.Start(b, testpg.Options{Durable: true})
 	for _, partitions := range []int32{1, 8} {
 		for _, rtt := range []time.Duration{0, time.Millisecond} {
 			b.Run(fmt.Sprintf("partitions=%d/rtt=%s", partitions, rtt), func(b *testing.B) {
 				ratios := map[string][]float64{}
-				for range min(3, b.N) { // one round for the first call, with N = 1
-					rate := map[string]float64{}
-					for _, c := range contenders() {
-						count := c.events(b.N, rtt)
-						_, elapsed := consume(b, server, partitions, rtt, c, count)
-						rate[c.name] = float64(count) / elapsed.Seconds()
-					}
-					for name, pair := range map[string][2]string{
-						"queue/best-batch":       {"Handle with the queue", "by hand, best batch"},
-						"HandleBatch/best-batch": {"HandleBatch", "by hand, best batch"},
-						"queue/per-event":        {"Handle with the queue", "by hand, a transaction per event"},
-						"HandleBatch/per-event":  {"HandleBatch", "by hand, a transaction per event"},
-						"duplicates/first":       {"all duplicates", "Handle with the queue"},
-					} {
-						ratios[name] = append(ratios[name], rate[pair[0]]/rate[pair[1]])
-					}
+				for round := range min(5, b.N) { // one round for the first call, with N = 1
+					runRound(b, server, partitions, rtt, round, ratios)
 				}
 				for name, all := range ratios {
 					slices.Sort(all)
@@ -128,9 +124,82 @@ func BenchmarkBars(b *testing.B) {
 	}
 }
 
+// runRound adds one round's ratios. Every other round runs backwards: the database
+// grows, and whoever comes later has the larger one.
+func runRound(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, round int, ratios map[string][]float64) {
+	rate, perCPU := map[string]float64{}, map[string]float64{}
+	inTurn := contenders()
+	if round%2 == 1 {
+		slices.Reverse(inTurn)
+	}
+	for _, c := range inTurn {
+		count := c.events(b.N, rtt)
+		used := consume(b, server, partitions, rtt, c, count)
+		rate[c.name] = float64(count) / used.elapsed.Seconds()
+		perCPU[c.name] = float64(count) / used.cpu.Seconds()
+	}
+	for name, pair := range map[string][2]string{
+		"queue/best-batch":       {"Handle with the queue", "by hand, best batch"},
+		"HandleBatch/best-batch": {"HandleBatch", "by hand, best batch"},
+		"queue/per-event":        {"Handle with the queue", "by hand, a transaction per event"},
+		"HandleBatch/per-event":  {"HandleBatch", "by hand, a transaction per event"},
+		"duplicates/first":       {"all duplicates", "Handle with the queue"},
+	} {
+		ratios[name] = append(ratios[name], rate[pair[0]]/rate[pair[1]])
+		ratios["cpu:"+name] = append(ratios["cpu:"+name], perCPU[pair[0]]/perCPU[pair[1]])
+	}
+}
+
+// BenchmarkFlat has one consumer process b.N events and compares its last tenth with
+// its first: rates, and events for the same processor time. 1 is flat. Each tenth is
+// produced while the handler waits, so that only consuming counts. Run it with
+// -benchtime 1000000x.
+func BenchmarkFlat(b *testing.B) {
+	const tenths, partitions = 10, 6
+	w := newWorldOn(b, testpg.Start(b, testpg.Options{Durable: true}).Database(b), testkafka.Start(b, testkafka.Options{}), partitions)
+	var gate sync.RWMutex
+	r := w.start(w.config(), func(c *runtime.Consumer) {
+		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+			gate.RLock()
+			defer gate.RUnlock()
+			return queueOrder(ctx, tx, e)
+		})
+	})
+	w.produce(orders(1000, 100)...)
+	w.caughtUp()
+	server := postmaster(w)
+	var rates, perCPU []float64
+	produced := 1000
+	for tenth := range tenths {
+		gate.Lock()
+		count := max(1, b.N/tenths)
+		for chunk := range slices.Chunk(make([]struct{}, count), 10_000) {
+			w.produce(orders(len(chunk), 1000)...)
+		}
+		produced += count
+		goruntime.GC()
+		began, cpu := time.Now(), cpuTime(server)
+		gate.Unlock()
+		for r.Stats().Processed < int64(produced) {
+			time.Sleep(2 * time.Millisecond)
+		}
+		elapsed, cpu := time.Since(began), cpuTime(server)-cpu
+		var memory goruntime.MemStats
+		goruntime.ReadMemStats(&memory)
+		rates = append(rates, float64(count)/elapsed.Seconds())
+		perCPU = append(perCPU, float64(count)/cpu.Seconds())
+		b.Logf("tenth %d: %.0f events/s, %.1f µs of processor an event, %d MB of heap (with the fake broker's log)",
+			tenth+1, rates[tenth], 1e6/perCPU[tenth], memory.HeapAlloc>>20)
+	}
+	w.exactly(produced)
+	b.ReportMetric(rates[tenths-1]/rates[0], "last/first")
+	b.ReportMetric(perCPU[tenths-1]/perCPU[0], "cpu:last/first")
+	b.ReportMetric(0, "ns/op")
+}
+
 // consume has a contender consume count events that are in the topic already, and
-// returns how long it took from the first poll on.
-func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender, count int) (*firstPoll, time.Duration) {
+// returns what that took from the first poll on.
+func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Duration, c contender, count int) usage {
 	w := newWorldOn(b, server.Database(b), testkafka.Start(b, testkafka.Options{}), partitions)
 	w.prepareTable()
 	events := make([]order, count)
@@ -157,7 +226,7 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		w.pool = testpg.OpenPool(b, proxy.URL, func(c *pgxpool.Config) { c.MaxConns = 12 })
 	}
 	// Joining the group is not what is compared: the clock starts with the first record.
-	start := &firstPoll{}
+	start := &firstPoll{server: postmaster(w)}
 	var r *running
 	if c.byHand != nil {
 		client := w.kafka.Client(b, kgo.ConsumerGroup(w.group), kgo.ConsumeTopics(w.topic), kgo.DisableAutoCommit(),
@@ -174,29 +243,44 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 			return nil
 		}), cfg, c.register(w))
 		for s := r.Stats(); s.Processed+s.Duplicates < int64(count); s = r.Stats() {
-			time.Sleep(200 * time.Microsecond)
+			time.Sleep(2 * time.Millisecond)
 		}
 	}
-	elapsed := time.Since(start.at)
+	used := start.used()
 	if r != nil {
 		_ = r.stop()
 	}
-	w.pool.Close() // not only when the benchmark ends: the server has a limit
+	// Not only when the benchmark ends: the disk and the server have a limit.
+	if _, err := direct.Exec(context.Background(), `TRUNCATE processed_event, ledger`); err != nil {
+		b.Fatal(err)
+	}
+	w.pool.Close()
 	direct.Close()
-	return start, elapsed
+	return used
 }
 
-// firstPoll is a clock that begins when the first record is polled. The process
-// also holds the fake broker, whose allocations count for all contenders alike.
+// usage is what a run took. The process also holds the fake broker, whose part
+// counts for all contenders alike.
+type usage struct {
+	elapsed       time.Duration
+	cpu, here     time.Duration // of this process with the PostgreSQL server's, and without
+	allocs, bytes uint64
+}
+
+// firstPoll is a clock that begins when the first record is polled.
 type firstPoll struct {
+	server int // process id, zero if unknown
 	once   sync.Once
 	at     time.Time
+	cpu    time.Duration
+	here   time.Duration
 	memory goruntime.MemStats
 }
 
 func (f *firstPoll) begin() {
 	f.once.Do(func() {
 		goruntime.ReadMemStats(&f.memory)
+		f.cpu, f.here = cpuTime(f.server), cpuTime(0)
 		f.at = time.Now()
 	})
 }
@@ -204,10 +288,57 @@ func (f *firstPoll) begin() {
 // OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered.
 func (f *firstPoll) OnFetchRecordUnbuffered(*kgo.Record, bool) { f.begin() }
 
-func (f *firstPoll) allocated() (allocs, bytes uint64) {
+func (f *firstPoll) used() usage {
+	elapsed := time.Since(f.at)
+	cpu, here := cpuTime(f.server)-f.cpu, cpuTime(0)-f.here
 	var now goruntime.MemStats
 	goruntime.ReadMemStats(&now)
-	return now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc
+	return usage{elapsed, cpu, here, now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc}
+}
+
+// postmaster is the process id of the world's server if it runs on this machine.
+func postmaster(w *world) int {
+	var text string
+	if err := w.pool.QueryRow(context.Background(), `SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)`).Scan(&text); err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// cpuTime is the processor time that this process has used, and a server and its
+// children, where the machine tells.
+func cpuTime(server int) time.Duration {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return 0
+	}
+	total := time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	if server == 0 {
+		return total
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		// Fields from the third on, after the name in parentheses (proc(5)).
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		const parent, user, system, childrensUser, childrensSystem = 1, 11, 12, 13, 14
+		if ppid, _ := strconv.Atoi(fields[parent]); pid != server && ppid != server {
+			continue
+		}
+		for _, field := range []int{user, system, childrensUser, childrensSystem} {
+			ticks, _ := strconv.Atoi(fields[field])
+			total += time.Duration(ticks) * 10 * time.Millisecond
+		}
+	}
+	return total
 }
 
 // consumeByHand polls and calls work for every partition's records, a goroutine a
@@ -276,14 +407,14 @@ func bestBatch(b *testing.B, w *world, client *kgo.Client, count int) {
 func handWrittenBatch(w *world, recs []*kgo.Record) error {
 	ctx := context.Background()
 	events := make([]order, len(recs))
-	ids := make([]uuid.UUID, len(recs))
+	ids := make([]pgtype.UUID, len(recs)) // pgx takes thrice as long for a uuid.UUID
 	for i, rec := range recs {
 		if err := json.Unmarshal(rec.Value, &events[i]); err != nil {
 			return err
 		}
-		ids[i] = events[i].EventID
+		ids[i] = pgtype.UUID{Bytes: events[i].EventID, Valid: true}
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	slices.SortFunc(ids, func(a, b pgtype.UUID) int { return bytes.Compare(a.Bytes[:], b.Bytes[:]) })
 	return pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `INSERT INTO processed_event (event_id, consumer_group) SELECT unnest($1::uuid[]), $2
 			ON CONFLICT DO NOTHING RETURNING event_id`, ids, w.group)
@@ -291,15 +422,15 @@ func handWrittenBatch(w *world, recs []*kgo.Record) error {
 			return err
 		}
 		fresh := make(map[uuid.UUID]bool, len(recs))
-		var id uuid.UUID
-		if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { fresh[id] = true; return nil }); err != nil {
+		var id pgtype.UUID
+		if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { fresh[id.Bytes] = true; return nil }); err != nil {
 			return err
 		}
 		var pipeline pgx.Batch
 		for _, o := range events {
 			if fresh[o.EventID] {
 				delete(fresh, o.EventID)
-				pipeline.Queue(insertSQL, o.EventID, o.Key, o.Seq, o.Amount)
+				pipeline.Queue(insertSQL, pgtype.UUID{Bytes: o.EventID, Valid: true}, o.Key, o.Seq, o.Amount)
 			}
 		}
 		return tx.SendBatch(ctx, &pipeline).Close()

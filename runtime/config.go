@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -40,8 +43,9 @@ type Config struct {
 	// Protocol is the group protocol, Classic by default.
 	Protocol Protocol
 	// KafkaOptions are further options for the Kafka client, such as TLS, SASL or
-	// session timeouts. Options that the runtime's guarantees rest on (commits,
-	// offset reset, rebalance callbacks, isolation level) are overridden.
+	// session timeouts. Options that the runtime's guarantees rest on (group,
+	// topics, commits, offset reset, rebalance callbacks, isolation level) are
+	// overridden. Run refuses ConsumeRegex.
 	KafkaOptions []kgo.Opt
 
 	// Decoder decodes payloads and finds the event id, JSON{} by default.
@@ -64,7 +68,7 @@ type Config struct {
 	Linger time.Duration
 	// Concurrency is how many batches of one partition run side by side, 1 by
 	// default. Records with the same key stay in order; a partition's records
-	// without a key count as one key. Each uses a connection of the pool.
+	// without a key count as one key. Each uses a connection of the pool. At most 1,024.
 	Concurrency int
 	// MaxBuffered is how many polled and not yet completed records a partition
 	// holds before it is paused, 8 × BatchSize by default. One fetch may exceed it.
@@ -81,7 +85,8 @@ type Config struct {
 	// two statements, and how long a vanished consumer's locks are kept.
 	IdleTimeout time.Duration
 	// BatchTimeout bounds one attempt at a batch from begin to commit, 60 s by
-	// default. A batch that exceeds it is tried again with half the events.
+	// default. A batch that exceeds it is tried again with half the events. It also
+	// bounds the wait for a connection of the pool, and one call of DeadLetter.
 	BatchTimeout time.Duration
 
 	// BackoffMin and BackoffMax bound the wait before another attempt, which
@@ -94,7 +99,9 @@ type Config struct {
 	// the partitions it takes away, 3 s by default; then they are rolled back.
 	RevokeTimeout time.Duration
 	// ShutdownTimeout is how long Run waits for batches in flight after its
-	// context has ended, 20 s by default.
+	// context has ended, 20 s by default. Then it cuts them off and may take up to
+	// 20 s more: for handlers that are deaf to their context, the last offset commit,
+	// the goodbye to the group, and OnAlarm, 5 s each.
 	ShutdownTimeout time.Duration
 
 	// Quarantine keeps the records whose id is outside the window,
@@ -103,8 +110,9 @@ type Config struct {
 	// DeadLetter takes the records that fail by their own fault. Without it such
 	// a record stops its partition.
 	DeadLetter DeadLetter
-	// OnAlarm is called, from one goroutine, for every Alarm. The alarm has been
-	// logged by then.
+	// OnAlarm is called for every Alarm, one after the other. The alarm has been
+	// logged by then. While a call does not return, no other is made; beyond a
+	// thousand alarms that wait, further ones are only logged.
 	OnAlarm func(Alarm)
 	// Logger receives what happens, slog.Default() by default.
 	Logger *slog.Logger
@@ -129,7 +137,8 @@ type FailedRecord struct {
 type DeadLetter interface {
 	// Put stores the record durably before it returns nil; after that its offset
 	// counts as completed. While it returns an error it is called again, with
-	// backoff, and the partition goes no further. After a crash the same record
+	// backoff, and the partition goes no further. It must return when ctx ends,
+	// after Config.BatchTimeout. After a crash the same record
 	// may be put again, with the same group, topic, partition and offset.
 	Put(ctx context.Context, failed FailedRecord) error
 }
@@ -184,6 +193,10 @@ func (c Config) withDefaults() Config {
 // in every measured setting) and only made the work lost by a failure larger.
 const maxBatchSize = 1000
 
+// maxConcurrency is far beyond what one partition's keys or a pool's connections can
+// use, and short of what a goroutine each would cost.
+const maxConcurrency = 1024
+
 // validate reports every mistake in a Config with its defaults filled in.
 func (c Config) validate() error {
 	var errs []error
@@ -193,9 +206,11 @@ func (c Config) validate() error {
 		}
 	}
 	refuse(len(c.Brokers) == 0, "Brokers is empty")
+	refuse(slices.Contains(c.Brokers, ""), "Brokers %q holds an empty address", c.Brokers)
 	refuse(c.Group == "", "Group is empty")
+	refuse(!utf8.ValidString(c.Group) || strings.ContainsRune(c.Group, 0), "Group %q cannot be stored as text", c.Group)
 	refuse(c.BatchSize < 1 || c.BatchSize > maxBatchSize, "BatchSize %d is not between 1 and %d", c.BatchSize, maxBatchSize)
-	refuse(c.Concurrency < 1, "Concurrency %d is not positive", c.Concurrency)
+	refuse(c.Concurrency < 1 || c.Concurrency > maxConcurrency, "Concurrency %d is not between 1 and %d", c.Concurrency, maxConcurrency)
 	refuse(c.MaxBuffered < 1, "MaxBuffered %d is not positive", c.MaxBuffered)
 	refuse(c.Protocol != Classic && c.Protocol != KIP848, "Protocol %d is unknown", c.Protocol)
 	for name, d := range map[string]time.Duration{

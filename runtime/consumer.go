@@ -24,6 +24,12 @@ const maxPoll = 10_000
 // next request, so it is also how long a resumption may take.
 const fetchMaxWait = 100 * time.Millisecond
 
+// fetchMaxPartition is how many bytes of a partition a broker sends at once, unless
+// Config.KafkaOptions say otherwise. A partition whose buffer is full is paused, and
+// costs what the client has fetched for it; small portions also come to all
+// partitions in turn, and fill no buffer while others wait.
+const fetchMaxPartition = 256 << 10
+
 // leaveTimeout bounds the goodbye to the group at shutdown. A member that does
 // not get to say it is missed after the session timeout.
 const leaveTimeout = 5 * time.Second
@@ -41,6 +47,10 @@ type Consumer struct {
 	misuses  []error
 	began    atomic.Bool
 	beginSQL string
+
+	// Known once the table was found.
+	markSQL    string
+	quarantine Quarantine
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -66,12 +76,18 @@ type Consumer struct {
 	// one is in flight: a late commit would rewind the new owner.
 	commitMu     sync.Mutex
 	commitWake   chan struct{}
-	commitFailed int // in a row; guarded by commitMu
+	pollWake     chan struct{} // holds a token when a partition's need may have changed
+	commitFailed int           // in a row; guarded by commitMu
 
 	maintainer *Maintainer
 	admin      *kgo.Client // asks about offsets; never consumes
 
-	alarms alarms
+	lagMu     sync.Mutex
+	lagAsked  time.Time // when the group's lag was asked for with success
+	lagOldest time.Time // and the answer
+
+	alarms alarms // to be logged
+	raised alarms // logged, for the user's hook
 	stats  stats
 }
 
@@ -93,7 +109,9 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		ready:       make(chan struct{}),
 		assignments: make(map[partition]*assignment),
 		commitWake:  make(chan struct{}, 1),
+		pollWake:    make(chan struct{}, 1),
 		alarms:      alarms{wake: make(chan struct{}, 1)},
+		raised:      alarms{wake: make(chan struct{}, 1)},
 	}
 	var err error
 	c.maintainer, err = NewMaintainer(pool, MaintainerConfig{
@@ -140,15 +158,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if len(c.handlers) == 0 {
 		return errors.New("running consumer: no handler is registered")
 	}
-	alarmCtx, stopAlarms := context.WithCancel(context.Background())
-	var alarming sync.WaitGroup
-	alarming.Go(func() { c.alarms.run(alarmCtx, c.raise) })
-	defer func() {
-		stopAlarms()
-		alarming.Wait()
-	}()
+	defer c.startAlarms()()
 
-	admin, err := kgo.NewClient(append(slices.Clone(c.cfg.KafkaOptions), kgo.SeedBrokers(c.cfg.Brokers...))...)
+	admin, err := kgo.NewClient(c.adminOptions()...)
 	if err != nil {
 		return fmt.Errorf("configuring Kafka client: %w", err)
 	}
@@ -172,6 +184,12 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return fmt.Errorf("configuring Kafka client: %w", err)
 	}
 	c.client = client
+	if err := c.checkOptions(); err != nil {
+		c.closed = true
+		close(c.ready)
+		client.CloseAllowingRebalance()
+		return fmt.Errorf("configuring Kafka client: %w", err)
+	}
 	close(c.ready)
 
 	background, stopBackground := context.WithCancel(c.work)
@@ -188,8 +206,34 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return err
 }
 
+// adminOptions are those of a client that is no member of the group and consumes
+// nothing, whatever KafkaOptions ask for.
+func (c *Consumer) adminOptions() []kgo.Opt {
+	var opts []kgo.Opt
+	for _, opt := range c.cfg.KafkaOptions {
+		_, group := opt.(kgo.GroupOpt)
+		_, consumer := opt.(kgo.ConsumerOpt)
+		if !group && !consumer {
+			opts = append(opts, opt)
+		}
+	}
+	return append(opts, kgo.SeedBrokers(c.cfg.Brokers...))
+}
+
+// checkOptions refuses KafkaOptions that cannot be overridden.
+func (c *Consumer) checkOptions() error {
+	if regex, _ := c.client.OptValue(kgo.ConsumeRegex).(bool); regex {
+		return errors.New("KafkaOptions hold ConsumeRegex, but a handler is for one topic")
+	}
+	limit, _ := c.client.OptValue(kgo.RebalanceTimeout).(time.Duration)
+	if need := c.cfg.RevokeTimeout + offsetCommitTimeout; need >= limit {
+		return fmt.Errorf("RevokeTimeout %s and an offset commit do not fit into the rebalance timeout %s", c.cfg.RevokeTimeout, limit)
+	}
+	return nil
+}
+
 func (c *Consumer) clientOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.FetchMaxWait(fetchMaxWait)}
+	opts := []kgo.Opt{kgo.FetchMaxWait(fetchMaxWait), kgo.FetchMaxPartitionBytes(fetchMaxPartition)}
 	opts = append(opts, c.cfg.KafkaOptions...)
 	opts = append(opts,
 		kgo.SeedBrokers(c.cfg.Brokers...),
@@ -201,6 +245,8 @@ func (c *Consumer) clientOptions() []kgo.Opt {
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.DisableAutoCommit(),
+		kgo.AdjustFetchOffsetsFn(c.placed),
+		kgo.KeepRetryableFetchErrors(), // or a partition that stays like that would be silent
 		// Polled records reach their assignment before a rebalance may go on.
 		// The poll loop allows it again at once: it never waits for work.
 		kgo.BlockRebalanceOnPoll(),
@@ -221,8 +267,9 @@ func (c *Consumer) clientOptions() []kgo.Opt {
 // fail was called with, if that is why.
 func (c *Consumer) poll(ctx context.Context) error {
 	defer c.client.AllowRebalance()
-	failures := make(map[partition]int)
+	troubles := make(map[partition]*trouble)
 	for {
+		c.awaitHunger(ctx)
 		fetches := c.client.PollRecords(ctx, maxPoll)
 		if ctx.Err() != nil {
 			if fatal := c.fatal.Load(); fatal != nil {
@@ -233,23 +280,64 @@ func (c *Consumer) poll(ctx context.Context) error {
 		if fetches.IsClientClosed() {
 			return fmt.Errorf("polling: %w", kgo.ErrClientClosed)
 		}
+		var wait time.Duration
 		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
 			p := partition{f.Topic, f.Partition}
 			if len(f.Records) > 0 {
-				delete(failures, p)
+				delete(troubles, p)
 				if a := c.assignment(p); a != nil {
 					a.deliver(f.Records)
 				}
 			}
 			if f.Err != nil {
-				failures[p]++
-				c.fetchFailed(p, failures[p], f.Err)
+				wait = max(wait, c.fetchFailed(ctx, p, troubles, f.Err))
 			}
 		})
 		c.client.AllowRebalance()
+		if wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+		}
 		if err := c.step(seam.AfterPoll); err != nil {
 			c.fail(err)
 		}
+	}
+}
+
+// awaitHunger waits until a partition needs records, and pauses those that must get
+// no more. While none does, as when all of them catch up, records wait in the
+// client's buffer, which does not cost fetching them again.
+func (c *Consumer) awaitHunger(ctx context.Context) {
+	for {
+		c.mu.Lock()
+		held := slices.Collect(maps.Values(c.assignments))
+		c.mu.Unlock()
+		anyHungry, anyWorks := false, false
+		for _, a := range held {
+			hungry, works := a.hungry()
+			anyHungry, anyWorks = anyHungry || hungry, anyWorks || works
+		}
+		if anyHungry || !anyWorks {
+			for _, a := range held {
+				a.beforePoll()
+			}
+			return
+		}
+		select {
+		case <-c.pollWake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// wantPoll wakes the poll loop from awaitHunger.
+func (c *Consumer) wantPoll() {
+	select {
+	case c.pollWake <- struct{}{}:
+	default:
 	}
 }
 
@@ -347,9 +435,39 @@ func (c *Consumer) fail(err error) {
 // alarmLater queues an alarm; it may be called with locks held.
 func (c *Consumer) alarmLater(a Alarm) { c.alarms.put(a) }
 
+// startAlarms begins to log and raise alarms. The returned function ends that, once
+// those that are left are raised or OnAlarm has been waited for long enough.
+func (c *Consumer) startAlarms() (stop func()) {
+	logging, stopLogging := context.WithCancel(context.Background())
+	raising, stopRaising := context.WithCancel(context.Background())
+	var logger, raiser sync.WaitGroup
+	logger.Go(func() {
+		c.alarms.run(logging, func(a Alarm) {
+			c.cfg.Logger.Error("alarm", "group", c.cfg.Group, "alarm", a)
+			if c.cfg.OnAlarm != nil {
+				c.raised.put(a)
+			}
+		})
+	})
+	raiser.Go(func() { c.raised.run(raising, c.raise) })
+	return func() {
+		stopLogging()
+		logger.Wait()
+		stopRaising()
+		if !waitFor(&raiser, leaveTimeout) {
+			c.cfg.Logger.Warn("OnAlarm has not returned", "group", c.cfg.Group)
+		}
+	}
+}
+
+// raise calls the user's hook, which may do what it likes.
 func (c *Consumer) raise(a Alarm) {
-	c.cfg.Logger.Error("alarm", "group", c.cfg.Group, "alarm", a)
-	if c.cfg.OnAlarm != nil {
+	var err error
+	inGoroutine(func() {
+		defer catch(&err)
 		c.cfg.OnAlarm(a)
+	}, func() { err = errGoexit })
+	if err != nil {
+		c.cfg.Logger.Error("OnAlarm failed", "group", c.cfg.Group, "alarm", a, "error", err)
 	}
 }

@@ -33,6 +33,8 @@ type JSON struct {
 	IDFields []string
 }
 
+var defaultIDFields = []string{"eventId", "event_id"}
+
 // Decode implements Decoder.
 func (d JSON) Decode(rec *kgo.Record, v any) (uuid.UUID, error) {
 	if err := json.Unmarshal(rec.Value, v); err != nil {
@@ -46,30 +48,35 @@ func (d JSON) Decode(rec *kgo.Record, v any) (uuid.UUID, error) {
 func (d JSON) EventID(document []byte) (uuid.UUID, error) {
 	fields := d.IDFields
 	if len(fields) == 0 {
-		fields = []string{"eventId", "event_id"}
+		fields = defaultIDFields
 	}
-	var found uuid.UUID
-	var where string
-	for _, field := range fields {
-		values, err := lookup(document, strings.Split(field, "."))
-		if err != nil {
-			return uuid.Nil, fmt.Errorf("looking for the event id: %w", err)
-		}
-		for _, raw := range values {
-			id, err := parseID(raw)
-			if err != nil {
-				return uuid.Nil, fmt.Errorf("field %q: %w", field, err)
-			}
-			if where != "" && id != found {
-				return uuid.Nil, fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, where, field, found, id)
-			}
-			found, where = id, field
-		}
+	search := idSearch{fields: fields}
+	if err := lookup(document, fields, &search); err != nil {
+		return uuid.Nil, err
 	}
-	if where == "" {
+	if search.where == "" {
 		return uuid.Nil, fmt.Errorf("%w: none of the fields %q is present", ErrNoEventID, fields)
 	}
-	return found, nil
+	return search.found, nil
+}
+
+// idSearch gathers what the fields of a document hold.
+type idSearch struct {
+	fields []string // as configured
+	found  uuid.UUID
+	where  string // the field, empty if none was found
+}
+
+func (s *idSearch) take(field int, raw []byte) error {
+	id, err := parseID(raw)
+	if err != nil {
+		return fmt.Errorf("field %q: %w", s.fields[field], err)
+	}
+	if s.where != "" && id != s.found {
+		return fmt.Errorf("%w: fields %q and %q differ (%s, %s)", ErrNoEventID, s.where, s.fields[field], s.found, id)
+	}
+	s.found, s.where = id, s.fields[field]
+	return nil
 }
 
 func parseID(raw []byte) (uuid.UUID, error) {
@@ -94,33 +101,40 @@ func parseID(raw []byte) (uuid.UUID, error) {
 	return id, nil
 }
 
-var errBadJSON = errors.New("malformed JSON")
+var errBadJSON = errors.New("looking for the event id: malformed JSON")
 
-// lookup returns the raw values at path in a JSON document, in document order:
-// several if a name is repeated, none if the path leads nowhere.
-func lookup(document []byte, path []string) ([][]byte, error) {
+// lookup gives search the raw values at dotted paths in a JSON document, paths[i]
+// belonging to the field i, empty for none: several if a name is repeated, none if
+// the path leads nowhere.
+func lookup(document []byte, paths []string, search *idSearch) error {
 	s := scanner{data: document}
 	s.space()
 	if s.peek() != '{' {
-		if err := s.value(); err != nil {
-			return nil, err
-		}
-		return nil, nil
+		return s.value()
 	}
-	var found [][]byte
-	err := s.object(func(name, value []byte) error {
-		if !nameIs(name, path[0]) {
-			return nil
+	return s.object(func(name, value []byte) error {
+		for i, path := range paths {
+			first, rest, deeper := path, "", false
+			if dot := strings.IndexByte(path, '.'); dot >= 0 {
+				first, rest, deeper = path[:dot], path[dot+1:], true
+			}
+			if path == "" || !nameIs(name, first) {
+				continue
+			}
+			var err error
+			if deeper {
+				below := make([]string, len(paths))
+				below[i] = rest
+				err = lookup(value, below, search)
+			} else {
+				err = search.take(i, value)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if len(path) == 1 {
-			found = append(found, value)
-			return nil
-		}
-		deeper, err := lookup(value, path[1:])
-		found = append(found, deeper...)
-		return err
+		return nil
 	})
-	return found, err
 }
 
 // nameIs compares a raw member name, with its quotes, to a field.
@@ -200,16 +214,21 @@ func (s *scanner) str() error {
 	if s.peek() != '"' {
 		return errBadJSON
 	}
-	for s.pos++; s.pos < len(s.data); s.pos++ {
-		switch s.data[s.pos] {
-		case '\\':
-			s.pos++
-		case '"':
-			s.pos++
+	s.pos++
+	for {
+		end := bytes.IndexByte(s.data[s.pos:], '"')
+		if end < 0 {
+			return errBadJSON
+		}
+		escape := bytes.IndexByte(s.data[s.pos:s.pos+end], '\\')
+		if escape < 0 {
+			s.pos += end + 1
 			return nil
 		}
+		if s.pos += escape + 2; s.pos > len(s.data) {
+			return errBadJSON
+		}
 	}
-	return errBadJSON
 }
 
 // value passes over one value without recursion, so that nesting cannot

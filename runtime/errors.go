@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"regexp"
+	"net/url"
 	"slices"
-	"strings"
+	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -24,7 +26,10 @@ var (
 
 	// ErrTransactionControl is what a handler gets that tries to end or begin
 	// the batch's transaction itself. Marks and effects stand or fall together,
-	// so only the runtime commits. Savepoints (pgx.Tx.Begin) are allowed.
+	// so only the runtime commits. Savepoints (pgx.Tx.Begin) are allowed. It is
+	// the code's mistake and no record's: a batch whose handler got it, even if
+	// it then returned nil, or ended the transaction by another way, is rolled
+	// back and tried again with an alarm, and nothing of it is dead-lettered.
 	ErrTransactionControl = errors.New("the runtime owns the transaction")
 
 	// ErrDrainTimeout says that Run returned while batches were cut off because
@@ -36,6 +41,10 @@ var (
 // errEndedByHandler says that a handler ended the transaction by a way around
 // the runtime's pgx.Tx.
 var errEndedByHandler = fmt.Errorf("%w, but a handler ended it on the bare connection", ErrTransactionControl)
+
+// errLeftOpen says that a handler returned while a result that the runtime has not
+// handed out, and cannot close, was still unread.
+var errLeftOpen = errors.New("handler returned with a result of the bare connection unread")
 
 // A SwallowedError reports a handler that got an error from a statement and
 // returned nil. PostgreSQL had aborted the transaction by then, so nothing of
@@ -78,6 +87,16 @@ type databaseError struct {
 func (e *databaseError) Error() string { return e.doing + ": " + e.err.Error() }
 func (e *databaseError) Unwrap() error { return e.err }
 
+// poolError says that no connection was to be had.
+type poolError struct {
+	waited time.Duration
+	most   int32
+}
+
+func (e *poolError) Error() string {
+	return fmt.Sprintf("acquiring a connection: all %d of the pool were in use for %s", e.most, e.waited)
+}
+
 // recordError is an error that belongs to one event of a batch, or to the
 // batch as a whole when index is negative.
 type recordError struct {
@@ -101,9 +120,6 @@ const (
 	environment
 	// guilty: a record is at fault and will be at fault again.
 	guilty
-	// broken: the transaction was ended behind the runtime's back; what was
-	// kept of it is unknown, and going on could lose events.
-	broken
 )
 
 // judge classifies the error of a failed batch transaction. connLost says that
@@ -111,15 +127,18 @@ const (
 // handler made of it. SQLSTATE classes are those of PostgreSQL's appendix
 // "PostgreSQL Error Codes".
 func judge(err error, connLost bool) verdict {
-	if errors.Is(err, errEndedByHandler) {
-		return broken
+	if errors.Is(err, ErrTransactionControl) || errors.Is(err, errLeftOpen) {
+		return environment // a mistake of the code
 	}
 	own := new(databaseError)
 	isOwn := errors.As(err, &own)
 	if code, ok := sqlState(err); ok {
 		v := judgeSQLState(code)
-		if v == guilty && isOwn {
+		switch {
+		case v == guilty && isOwn:
 			return environment // no record can be at fault in the runtime's own statements
+		case code == abortedState && !isOwn:
+			return guilty // its handler went on after an error that the runtime did not see
 		}
 		return v
 	}
@@ -129,13 +148,21 @@ func judge(err error, connLost bool) verdict {
 	return guilty
 }
 
+// abortedState is in_failed_sql_transaction: what every statement gets after one
+// that failed.
+const abortedState = "25P02"
+
+// readOnly is read_only_sql_transaction: connected to a standby during failover.
+const readOnly = "25006"
+
 func judgeSQLState(code string) verdict {
 	switch code {
 	case "55P03", // lock_not_available: another owner is in flight, never "duplicate"
 		"55006", // object_in_use
 		"25P03", // idle_in_transaction_session_timeout
 		"25P04", // transaction_timeout
-		"25006": // read_only_sql_transaction: connected to a standby during failover
+		readOnly,
+		"HV00N": // fdw_unable_to_establish_connection
 		return retry
 	}
 	switch code[:2] {
@@ -147,11 +174,14 @@ func judgeSQLState(code string) verdict {
 		"XX": // internal error
 		return retry
 	case "0A", // feature not supported
+		"0B", // invalid transaction initiation
+		"2D", // invalid transaction termination
 		"25", // invalid transaction state
 		"26", // invalid statement name: a pooler that mixes up sessions
 		"28", // invalid authorization
 		"3D", // invalid catalog
 		"3F", // invalid schema
+		"HV", // foreign data wrapper
 		"42": // syntax error or access rule violation, undefined objects
 		return environment
 	}
@@ -176,13 +206,37 @@ func sqlState(err error) (string, bool) {
 }
 
 // isConnectionError tells whether a handler's error speaks of a connection, to
-// PostgreSQL or to anything else it talks to, that may work again later. io.EOF
-// is not among them: with a living database connection it is more likely what a
-// parser says of a truncated payload.
+// PostgreSQL or to anything else it talks to, that may work again later. Not every
+// net.Error does: a malformed address or URL and a host that does not exist are more
+// likely what the payload holds, and io.EOF, with a living database connection, is
+// what a parser says of a truncated one, unless a request got it for an answer.
 func isConnectionError(err error) bool {
 	var netErr net.Error
 	var connectErr *pgconn.ConnectError
-	return errors.As(err, &netErr) || errors.As(err, &connectErr) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+	switch {
+	case errors.As(err, &connectErr), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed),
+		errors.As(err, &netErr) && netErr.Timeout():
+		return true
+	}
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		return !lookup.IsNotFound
+	}
+	var address *net.AddrError
+	var parse *net.ParseError
+	if errors.As(err, &address) || errors.As(err, &parse) {
+		return false
+	}
+	var op *net.OpError
+	var request *url.Error
+	return errors.As(err, &op) ||
+		errors.As(err, &request) && (errors.Is(request.Err, io.EOF) || errors.Is(request.Err, io.ErrUnexpectedEOF)) ||
+		slices.ContainsFunc(passingErrnos, func(e syscall.Errno) bool { return errors.Is(err, e) })
+}
+
+var passingErrnos = []syscall.Errno{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT,
+	syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EMFILE, syscall.ENFILE,
 }
 
 // isMissingPartition tells whether err is PostgreSQL's refusal to route a row of
@@ -192,40 +246,4 @@ func isMissingPartition(err error) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code == "23514" &&
 		pgErr.ConstraintName == "" && pgErr.Routine == "ExecFindPartition"
-}
-
-// controlsTransaction tells whether sql holds a command that begins, ends or
-// prepares a transaction. It reads sql with and without what looks like comments
-// and takes every semicolon for the end of a command, so it may refuse a literal
-// that reads like a command; it must not miss one, since a handler's COMMIT would
-// keep the marks of events that have not been handled.
-func controlsTransaction(sql string) bool {
-	if anyControls(sql) {
-		return true
-	}
-	return (strings.Contains(sql, "--") || strings.Contains(sql, "/*")) && anyControls(comments.ReplaceAllString(sql, " "))
-}
-
-var comments = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/`)
-
-func anyControls(sql string) bool {
-	for command := range strings.SplitSeq(sql, ";") {
-		words := strings.Fields(strings.ToLower(command))
-		if len(words) == 0 {
-			continue
-		}
-		switch words[0] {
-		case "begin", "start", "commit", "end", "abort":
-			return true
-		case "rollback":
-			if !slices.Contains(words, "to") {
-				return true
-			}
-		case "prepare":
-			if len(words) > 1 && words[1] == "transaction" {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -29,15 +29,25 @@ type Event[T any] struct {
 // nothing else: what it writes there and the mark that the event is processed
 // commit together or not at all.
 //
-// An error or panic rolls the batch back. If a record is at fault, the batch is
-// run again in small chunks so that only this record fails; see Config.DeadLetter
-// for what becomes of it. If the database is at fault, the whole batch is tried
-// again, and so it is if fn returns an error that speaks of a connection or a
-// deadline (net.Error). fn may therefore run several times for one event, and only
-// the run that commits has an effect.
+// An error, a panic or the end of fn's goroutine (runtime.Goexit) rolls the batch
+// back. If a record is at fault, the batch is run again in smaller parts so that only
+// this record fails; see Config.DeadLetter for what becomes of it. If the database
+// is at fault, the whole batch is tried again, and so it is if fn returns an error
+// that speaks of a lost or refused connection or of a timeout (net.OpError,
+// net.Error). fn may therefore run several times for one event, and only the run that
+// commits has an effect.
 //
-// fn must have closed its rows and ended its goroutines when it returns, and must
-// give up soon when ctx ends: the partition has been taken away, or the time is up.
+// Only the runtime commits. fn must not begin or end a transaction, but may use
+// savepoints (tx.Begin); see ErrTransactionControl for what becomes of a batch whose
+// handler does, on tx or on its connection (tx.Conn). To undo its work, fn returns an
+// error or rolls a savepoint back.
+//
+// fn must have ended its goroutines when it returns, and must give up soon when ctx
+// ends: the partition has been taken away, or the time is up. It must not use tx
+// after it has returned. What it sets with SET LOCAL holds for the events that follow
+// in the batch, too; what it sets without LOCAL, for the connection.
+//
+// An event that comes in two topics of the group is handled in one of them only.
 //
 // Handle must be called before Run, once for a topic; Run reports misuse.
 func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, e Event[T]) error) {
@@ -51,7 +61,8 @@ func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pg
 // HandleBatch is Handle for handlers that work on all fresh events of a batch
 // at once, in partition order. events is never empty and holds at most
 // Config.BatchSize events; it is valid until fn returns. After an error that may
-// be a record's fault, fn is called again with single events to find it.
+// be a record's fault, fn is called again with fewer events, in transactions of their
+// own, in the end with a single one.
 func HandleBatch[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, events []Event[T]) error) {
 	if fn == nil {
 		c.misuse(fmt.Errorf("topic %q: nil handler", topic))
@@ -73,6 +84,35 @@ type batch interface {
 	// Its error is a *recordError.
 	run(ctx context.Context, tx *batchTx, indexes []int) error
 }
+
+// runHandlers runs b. A handler that ends its goroutine, as testing.T.FailNow does,
+// takes its record with it and not the partition.
+func runHandlers(ctx context.Context, tx *batchTx, b batch, indexes []int) (err error) {
+	inGoroutine(func() { err = b.run(ctx, tx, indexes) }, func() {
+		err = tx.settle(tx.session.event, &PanicError{Value: errGoexit, Stack: debug.Stack()})
+	})
+	return err
+}
+
+// inGoroutine runs do in a goroutine of its own and waits. If do does not return but
+// ends the goroutine, it calls ended there, with the stack as do left it.
+func inGoroutine(do, ended func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if !returned {
+				ended()
+			}
+		}()
+		do()
+		returned = true
+	}()
+	<-done
+}
+
+var errGoexit = errors.New("the goroutine was ended (runtime.Goexit, testing.T.FailNow)")
 
 type typedHandler[T any] struct {
 	one  func(context.Context, pgx.Tx, Event[T]) error
@@ -154,6 +194,9 @@ func (b *typedBatch[T]) callMany(ctx context.Context, tx *batchTx, events []Even
 // transaction, and attributes the failure to event i.
 func (t *batchTx) settle(i int, returned error) error {
 	s := t.session
+	if !s.finishOpen() {
+		return &recordError{index: i, err: errLeftOpen}
+	}
 	switch {
 	case s.flushed != nil:
 		// A queued statement failed in a flush that this call caused; it may
@@ -163,6 +206,8 @@ func (t *batchTx) settle(i int, returned error) error {
 		return &recordError{index: i, err: errEndedByHandler}
 	case returned == nil && s.aborted():
 		return &recordError{index: i, err: &SwallowedError{SQL: s.failedSQL, Err: s.failedErr}}
+	case returned == nil && s.refused != nil:
+		return &recordError{index: i, err: s.refused}
 	case returned == nil:
 		return nil
 	case s.aborted() && s.failedErr != nil && !errors.Is(returned, s.failedErr):

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/idemlint/idemlint/runtime/internal/seam"
 )
@@ -38,13 +41,13 @@ func (l *lane) process(items []*item) (int, bool) {
 			return 0, false
 		}
 		run := items[:min(len(items), l.limit)]
-		out, err := a.attempt(run)
+		out, err := l.attempt(run)
 		var failure *txFailure
 		if errors.As(err, &failure) && failure.verdict == guilty && a.ctx.Err() == nil {
 			c.cfg.Logger.Warn("batch failed by a record's fault; isolating it",
 				"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", run[0].rec.Offset, "error", err)
 			c.stats.isolations.Add(1)
-			out, err = a.isolate(run)
+			out, err = l.isolate(run, failure)
 		}
 		if err == nil {
 			l.limit = min(c.cfg.BatchSize, l.limit*2)
@@ -67,23 +70,24 @@ func (l *lane) handleFailure(items []*item, attempt int, err error) bool {
 	}
 	var failure *txFailure
 	if !errors.As(err, &failure) {
-		failure = &txFailure{retry, err}
+		failure = &txFailure{verdict: retry, err: err}
 	}
-	first := items[0].rec
-	alarm := Alarm{Kind: AlarmRetrying, Topic: a.topic, Partition: a.id, Offset: first.Offset, Attempt: attempt, Err: err}
-	if failure.verdict == broken {
-		alarm.Kind = AlarmPartitionStopped
-		alarm.Err = fmt.Errorf("marks of events in this batch may have been kept without their effects: %w", err)
-		a.stop(alarm)
-		return false
+	at := items[0].rec
+	if failure.item != nil {
+		at = failure.item.rec
+	}
+	alarm := Alarm{
+		Kind: AlarmRetrying, Topic: a.topic, Partition: a.id, Offset: at.Offset, EventID: failure.eventID,
+		Attempt: attempt, Err: err,
 	}
 	if isTimeout(err) {
 		l.limit = max(1, len(items)/2)
 	}
 	c.stats.retries.Add(1)
 	c.cfg.Logger.Warn("batch failed; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
-		"offset", first.Offset, "attempt", attempt, "error", err)
-	if repeats(attempt) || attempt == 1 && failure.verdict == environment {
+		"offset", at.Offset, "attempt", attempt, "error", err)
+	var noConn *poolError
+	if repeats(attempt) || attempt == 1 && (failure.verdict == environment || errors.As(err, &noConn)) {
 		c.alarmLater(alarm)
 	}
 	if isMissingPartition(err) {
@@ -165,7 +169,7 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 	a := l.assignment
 	c := a.consumer
 	for attempt := 1; ; attempt++ {
-		err := putGuarded(a.ctx, c.cfg.DeadLetter, failed)
+		err := a.putGuarded(failed)
 		if err == nil {
 			c.stats.deadLettered.Add(1)
 			return true
@@ -175,7 +179,7 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 		}
 		c.cfg.Logger.Warn("dead letter not written; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
 			"offset", failed.Record.Offset, "attempt", attempt, "error", err)
-		if repeats(attempt) {
+		if repeats(attempt) || attempt == 1 && errors.Is(err, context.DeadlineExceeded) {
 			c.alarmLater(Alarm{
 				Kind: AlarmDeadLetter, Topic: a.topic, Partition: a.id, Offset: failed.Record.Offset,
 				EventID: failed.EventID, Attempt: attempt, Err: err,
@@ -187,7 +191,53 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 	}
 }
 
-func putGuarded(ctx context.Context, dl DeadLetter, failed FailedRecord) (err error) {
+func (a *assignment) putGuarded(failed FailedRecord) (err error) {
+	limit := a.consumer.cfg.BatchTimeout
+	defer a.watch(failed.Record, 2*limit)()
 	defer catch(&err)
-	return dl.Put(ctx, failed)
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("dead letter not written within %s: %w", limit, context.DeadlineExceeded))
+	defer cancel()
+	if err := a.consumer.cfg.DeadLetter.Put(ctx, failed); err != nil {
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		return err
+	}
+	return nil
+}
+
+// watch raises an alarm, and then again after ever longer times, unless the returned
+// function is called within limit. Only user code takes longer: all else is bounded.
+func (a *assignment) watch(rec *kgo.Record, limit time.Duration) (done func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	attempt := 0
+	began := time.Now()
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(limit, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if timer == nil {
+			return
+		}
+		attempt++
+		if attempt == 1 {
+			a.setRetrying(1)
+		}
+		timer.Reset(limit << min(attempt, 6))
+		a.consumer.alarmLater(Alarm{
+			Kind: AlarmStuck, Topic: a.topic, Partition: a.id, Offset: rec.Offset, Attempt: attempt,
+			Err: fmt.Errorf("not done for %s although the time is up: a handler, decoder, quarantine or dead letter does not return", time.Since(began).Round(time.Millisecond)),
+		})
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer.Stop()
+		timer = nil
+		if attempt > 0 {
+			a.setRetrying(-1)
+		}
+	}
 }

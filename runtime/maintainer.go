@@ -78,6 +78,7 @@ type knowledge struct {
 	horizon time.Time // marks of events before it are gone or going; zero if none are
 	oldest  time.Time // of the group's uncommitted events; zero if unknown
 	ranges  []idRange // what partitions hold, ascending
+	table   tableInfo
 }
 
 // MaintainerStatus is what a Maintainer knows, for health checks and metrics.
@@ -174,6 +175,13 @@ func (k knowledge) floor(w Window, now time.Time) time.Time {
 	return floor
 }
 
+// table answers where the table was at the last look.
+func (m *Maintainer) table() tableInfo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known.table
+}
+
 // Status answers what the last look at the database told.
 func (m *Maintainer) Status() MaintainerStatus {
 	now := m.Now()
@@ -204,7 +212,7 @@ func (m *Maintainer) Prepare(ctx context.Context) error {
 		}
 		select { // another maintainer is at it
 		case <-ctx.Done():
-			return fmt.Errorf("prepare processed_event: %w", context.Cause(ctx))
+			return fmt.Errorf("prepare processed_event: partitions are missing, and another session holds the advisory lock of the one that makes them: %w", context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
@@ -309,7 +317,7 @@ func (m *Maintainer) look(ctx context.Context, q querier, table tableInfo) error
 	if horizons == 0 {
 		return fmt.Errorf("%w: processed_event_horizon has lost its row, which told what is dropped", ErrTableUnfit)
 	}
-	known.at = time.Now()
+	known.at, known.table = time.Now(), table
 	if horizon != nil {
 		known.horizon = *horizon
 	}

@@ -14,18 +14,19 @@ import (
 
 var (
 	// ErrNotMigrated says that the tables of the runtime are not in the search path: see Migrate.
-	ErrNotMigrated = errors.New("processed_event does not exist")
+	ErrNotMigrated = errors.New("the tables of the runtime do not exist")
 	// ErrTableUnfit says that processed_event exists but would let repeats through, or cannot be kept up: its
-	// key is not (event_id, consumer_group), it is partitioned by something other than ranges of event_id, or it
-	// has a DEFAULT partition.
+	// key is not (event_id, consumer_group), it is partitioned by something other than ranges of event_id, it has a
+	// DEFAULT partition, or it is unlogged or temporary.
 	ErrTableUnfit = errors.New("processed_event is unfit")
 )
 
 // tableInfo is where the table is.
 type tableInfo struct {
-	oid     uint32
-	schema  string
-	version int // server_version_num
+	oid        uint32
+	schema     string
+	version    int    // server_version_num
+	quarantine string // schema of quarantined_event, empty if there is none
 }
 
 func (t tableInfo) parent() string { return pgx.Identifier{t.schema, "processed_event"}.Sanitize() }
@@ -37,7 +38,7 @@ func (t tableInfo) partition(name string) string { return pgx.Identifier{t.schem
 func describeTable(ctx context.Context, q querier, layout Layout) (tableInfo, error) {
 	var t tableInfo
 	var kind, strategy string
-	var byEventID, hasDefault, keyed bool
+	var byEventID, hasDefault, keyed, lasting bool
 	err := q.QueryRow(ctx, `
 		SELECT c.oid, n.nspname, current_setting('server_version_num')::int, c.relkind::text,
 		       coalesce(p.partstrat::text, ''),
@@ -51,20 +52,28 @@ func describeTable(ctx context.Context, q querier, layout Layout) (tableInfo, er
 		             AND (SELECT array_agg(a.attname::text ORDER BY a.attname)
 		                  FROM generate_series(0, i.indnkeyatts - 1) k
 		                  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[k])
-		                 = ARRAY['consumer_group', 'event_id'])
+		                 = ARRAY['consumer_group', 'event_id']),
+		       c.relpersistence = 'p' AND NOT EXISTS (
+		           SELECT FROM pg_inherits h JOIN pg_class part ON part.oid = h.inhrelid
+		           WHERE h.inhparent = c.oid AND part.relpersistence <> 'p'),
+		       coalesce((SELECT qn.nspname FROM pg_class q JOIN pg_namespace qn ON qn.oid = q.relnamespace
+		                 WHERE q.oid = to_regclass('quarantined_event')), '')
 		FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace
 		LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
 		WHERE c.oid = to_regclass('processed_event')`).
-		Scan(&t.oid, &t.schema, &t.version, &kind, &strategy, &byEventID, &hasDefault, &keyed)
+		Scan(&t.oid, &t.schema, &t.version, &kind, &strategy, &byEventID, &hasDefault, &keyed, &lasting, &t.quarantine)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return t, ErrNotMigrated
+		return t, fmt.Errorf("%w: processed_event is not in the search path", ErrNotMigrated)
 	}
 	if err != nil {
 		return t, fmt.Errorf("describe processed_event: %w", err)
 	}
 	if !keyed {
 		return t, fmt.Errorf("%w: no unique index on exactly (event_id, consumer_group)", ErrTableUnfit)
+	}
+	if !lasting {
+		return t, fmt.Errorf("%w: it or a partition is unlogged or temporary, and empty after a crash", ErrTableUnfit)
 	}
 	if (kind == "p") != (layout == Partitioned) {
 		return t, fmt.Errorf("%w: it is not %v", ErrLayoutMismatch, layout)

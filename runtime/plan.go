@@ -30,20 +30,41 @@ type plan struct {
 	refused []Quarantined
 	failed  []FailedRecord // undecodable, for Config.DeadLetter
 	stop    *FailedRecord  // the record after items, which stops the partition
+
+	scratch *scratch
 }
 
-// plan decodes records and sorts out those that no SQL is needed for.
-func (a *assignment) plan(items []*item) *plan {
+// scratch is memory that a lane uses again for its next attempt.
+type scratch struct {
+	order, itemOf []int
+	ids, inserted []uuid.UUID
+	seen          map[uuid.UUID]struct{}
+	sorted        []pgtype.UUID
+	queue         []queuedStatement
+	args          []any
+}
+
+// plan decodes records and sorts out those that no SQL is needed for. It is valid
+// until the lane's next.
+func (l *lane) plan(items []*item) *plan {
+	a := l.assignment
 	c := a.consumer
-	p := &plan{
-		items:  items,
-		batch:  a.handler.newBatch(c.cfg.Decoder, len(items)),
-		order:  make([]int, 0, len(items)),
-		ids:    make([]uuid.UUID, 0, len(items)),
-		itemOf: make([]int, 0, len(items)),
+	mem := &l.scratch
+	if mem.seen == nil {
+		mem.seen = make(map[uuid.UUID]struct{}, len(items))
 	}
+	clear(mem.seen)
+	p := &plan{
+		items:   items,
+		batch:   a.handler.newBatch(c.cfg.Decoder, len(items)),
+		order:   mem.order[:0],
+		ids:     mem.ids[:0],
+		itemOf:  mem.itemOf[:0],
+		scratch: mem,
+	}
+	defer func() { mem.order, mem.ids, mem.itemOf = p.order, p.ids, p.itemOf }()
 	now := c.maintainer.Now()
-	seen := make(map[uuid.UUID]struct{}, len(items))
+	seen := mem.seen
 	for i, it := range items {
 		id, err := p.batch.decode(it.rec)
 		if errors.Is(err, ErrSkip) {
@@ -75,66 +96,80 @@ func (a *assignment) plan(items []*item) *plan {
 	return p
 }
 
+// attribute names the record in a *txFailure that a handler caused.
+func (p *plan) attribute(err error) error {
+	var failure *txFailure
+	var of *recordError
+	if !errors.As(err, &failure) || !errors.As(err, &of) {
+		return err
+	}
+	event := of.index
+	if event < 0 && len(p.order) == 1 {
+		event = p.order[0]
+	}
+	if event >= 0 {
+		failure.item, failure.eventID = p.items[p.itemOf[event]], p.ids[event]
+	}
+	return err
+}
+
 // needsDatabase tells whether there is anything to write.
 func (p *plan) needsDatabase() bool { return len(p.order)+len(p.refused) > 0 }
 
-// sortedIDs returns the ids of events in ascending order. All transactions
+// sortedIDs returns the ids of p.order in ascending order. All transactions
 // insert marks in this order, so that two of them that share ids cannot wait
 // for each other.
-func (p *plan) sortedIDs(events []int) []pgtype.UUID {
-	ids := make([]pgtype.UUID, len(events))
-	for n, i := range events {
-		ids[n] = pgtype.UUID{Bytes: p.ids[i], Valid: true}
+func (p *plan) sortedIDs() []pgtype.UUID {
+	ids := p.scratch.sorted[:0]
+	for _, i := range p.order {
+		ids = append(ids, pgtype.UUID{Bytes: p.ids[i], Valid: true})
 	}
+	p.scratch.sorted = ids
 	slices.SortFunc(ids, func(x, y pgtype.UUID) int { return bytes.Compare(x.Bytes[:], y.Bytes[:]) })
 	return ids
 }
 
 // markSQL inserts the marks of a batch and returns the ids that had none. It
 // names the key, so that PostgreSQL refuses it (42P10) on a table where
-// (event_id, consumer_group) is not unique and nothing would be deduplicated.
-const markSQL = `INSERT INTO processed_event (event_id, consumer_group)
-SELECT id, $2 FROM unnest($1::uuid[]) AS id
+// (event_id, consumer_group) is not unique and nothing would be deduplicated. The
+// table is named with its schema: a connection's search_path may be what an earlier
+// handler made it.
+func markSQL(table string) string {
+	return `INSERT INTO ` + table + ` (event_id, consumer_group)
+SELECT pg_catalog.unnest($1::pg_catalog.uuid[]), $2
 ON CONFLICT (event_id, consumer_group) DO NOTHING
 RETURNING event_id`
+}
 
-const unmarkSQL = `DELETE FROM processed_event WHERE event_id = ANY($1::uuid[]) AND consumer_group = $2`
-
-// mark inserts the marks of events and returns those events that had none, in
+// mark inserts the marks of p.order and returns those events that had none, in
 // partition order.
-func (p *plan) mark(ctx context.Context, tx pgx.Tx, group string, events []int) ([]int, error) {
-	if len(events) == 0 {
+func (p *plan) mark(ctx context.Context, tx pgx.Tx, sql, group string) ([]int, error) {
+	if len(p.order) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, markSQL, p.sortedIDs(events), group)
+	rows, err := tx.Query(ctx, sql, p.sortedIDs(), group)
 	if err != nil {
 		return nil, &databaseError{doing: "marking events as processed", err: err}
 	}
-	fresh := make(map[uuid.UUID]struct{}, len(events))
+	inserted := p.scratch.inserted[:0]
 	var id pgtype.UUID
 	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
-		fresh[id.Bytes] = struct{}{}
+		inserted = append(inserted, id.Bytes)
 		return nil
 	})
 	if err != nil {
 		return nil, &databaseError{doing: "marking events as processed", err: err}
 	}
-	if len(fresh) == len(events) {
-		return events, nil
+	p.scratch.inserted = inserted
+	if len(inserted) == len(p.order) {
+		return p.order, nil
 	}
-	return slices.DeleteFunc(slices.Clone(events), func(i int) bool {
+	fresh := make(map[uuid.UUID]struct{}, len(inserted))
+	for _, id := range inserted {
+		fresh[id] = struct{}{}
+	}
+	return slices.DeleteFunc(slices.Clone(p.order), func(i int) bool {
 		_, ok := fresh[p.ids[i]]
 		return !ok
 	}), nil
-}
-
-// unmark takes back the marks of events in the transaction that made them.
-func (p *plan) unmark(ctx context.Context, tx pgx.Tx, group string, events []int) error {
-	if len(events) == 0 {
-		return nil
-	}
-	if _, err := tx.Exec(ctx, unmarkSQL, p.sortedIDs(events), group); err != nil {
-		return &databaseError{doing: "taking back marks of failed events", err: err}
-	}
-	return nil
 }

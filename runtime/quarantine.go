@@ -59,13 +59,21 @@ type Quarantine interface {
 }
 
 // QuarantineTable is the Quarantine that keeps records in quarantined_event.
-type QuarantineTable struct{}
+type QuarantineTable struct {
+	// schema of the table, empty for the first in the search path that has one. A consumer's own is the one it
+	// found before its first record, whatever a handler makes of the path.
+	schema string
+}
 
 // Put implements Quarantine.
-func (QuarantineTable) Put(ctx context.Context, tx pgx.Tx, records []Quarantined) error {
+func (t QuarantineTable) Put(ctx context.Context, tx pgx.Tx, records []Quarantined) error {
+	name := pgx.Identifier{"quarantined_event"}
+	if t.schema != "" {
+		name = pgx.Identifier{t.schema, "quarantined_event"}
+	}
 	var batch pgx.Batch
 	for _, q := range records {
-		queueQuarantined(&batch, q)
+		queueQuarantined(&batch, name.Sanitize(), q)
 	}
 	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
 		return fmt.Errorf("insert into quarantined_event: %w", err)
@@ -73,7 +81,7 @@ func (QuarantineTable) Put(ctx context.Context, tx pgx.Tx, records []Quarantined
 	return nil
 }
 
-func queueQuarantined(batch *pgx.Batch, q Quarantined) {
+func queueQuarantined(batch *pgx.Batch, table string, q Quarantined) {
 	r := q.Record
 	keys, values := make([][]byte, len(r.Headers)), make([][]byte, len(r.Headers))
 	for i, h := range r.Headers {
@@ -84,7 +92,7 @@ func queueQuarantined(batch *pgx.Batch, q Quarantined) {
 		id = &q.EventID
 	}
 	batch.Queue(`
-		INSERT INTO quarantined_event (consumer_group, topic, partition_id, record_offset, record_timestamp,
+		INSERT INTO `+table+` (consumer_group, topic, partition_id, record_offset, record_timestamp,
 			record_key, record_value, header_keys, header_values, event_id, reason, detail, record_digest)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT DO NOTHING`,

@@ -151,3 +151,11 @@ func TestTheReasonOfARefusalIsFoundInWrappedErrors(t *testing.T) {
 		t.Errorf("reason %q of another error, want none", q.Reason)
 	}
 }
+
+func TestAConsumerDoesNotStartWithoutItsQuarantine(t *testing.T) {
+	w := newWorld(t, 1)
+	w.exec(`DROP TABLE quarantined_event`)
+	if err := w.start(w.config(), w.ledger).wait(); !errors.Is(err, runtime.ErrNotMigrated) {
+		t.Errorf("Run answered %v, want ErrNotMigrated", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -18,6 +19,7 @@ var errRevoked = errors.New("the partition was taken away")
 // assigned begins a new assignment for every partition the group gives.
 func (c *Consumer) assigned(_ context.Context, client *kgo.Client, given map[string][]int32) {
 	<-c.ready
+	defer c.wantPoll()
 	c.release(given, false) // none is held, unless the client missed a revocation
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,11 +40,52 @@ func (c *Consumer) assigned(_ context.Context, client *kgo.Client, given map[str
 	}
 }
 
+// placed is called with the offsets from which newly assigned partitions will be
+// read. Where the group has committed none, that is the log's present start, and it
+// is committed before anything has been processed: otherwise a start that moves on
+// meanwhile, with records nobody has seen, would not show.
+func (c *Consumer) placed(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	var fresh []string
+	for topic, partitions := range offsets {
+		for _, at := range partitions {
+			if at.EpochOffset().Offset < 0 {
+				fresh = append(fresh, topic)
+				break
+			}
+		}
+	}
+	var starts kadm.ListedOffsets
+	if len(fresh) > 0 {
+		var err error
+		if starts, err = kadm.NewClient(c.admin).ListStartOffsets(ctx, fresh...); err != nil {
+			return nil, fmt.Errorf("listing the start offsets of %q: %w", fresh, err)
+		}
+	}
+	for topic, partitions := range offsets {
+		for id, at := range partitions {
+			next := at.EpochOffset().Offset
+			if next < 0 {
+				start, ok := starts.Lookup(topic, id)
+				if !ok || start.Err != nil {
+					return nil, fmt.Errorf("listing the start offset of %s/%d: %w", topic, id, errors.Join(start.Err, ctx.Err()))
+				}
+				next = start.Offset
+				partitions[id] = kgo.NewOffset().At(next)
+			}
+			if a := c.assignment(partition{topic, id}); a != nil {
+				a.place(next, at.EpochOffset().Offset < 0)
+			}
+		}
+	}
+	return offsets, nil
+}
+
 // release ends assignments. If the group still counts this member as their owner
 // it waits a little for batches in flight and commits what is completed. When it
 // returns, nothing will commit an offset for them any more.
 func (c *Consumer) release(taken map[string][]int32, owner bool) {
 	<-c.ready
+	defer c.wantPoll()
 	var ended []*assignment
 	c.mu.Lock()
 	for topic, ids := range taken {
@@ -214,28 +257,4 @@ func recordCommits(resp *kmsg.OffsetCommitResponse, sent map[string]map[int32]kg
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// fetchFailed handles an error that the client reports instead of records.
-func (c *Consumer) fetchFailed(p partition, attempt int, err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	a := c.assignment(p)
-	var loss *kgo.ErrDataLoss
-	if a != nil && (errors.Is(err, kerr.OffsetOutOfRange) || errors.As(err, &loss)) {
-		offset := int64(-1)
-		if loss != nil {
-			offset = loss.ConsumedTo
-		}
-		a.stop(Alarm{
-			Kind: AlarmPartitionStopped, Topic: p.topic, Partition: p.id, Offset: offset,
-			Err: fmt.Errorf("the log does not hold the offset to read next; records may be lost: %w", err),
-		})
-		return
-	}
-	c.cfg.Logger.Warn("fetching failed", "group", c.cfg.Group, "topic", p.topic, "partition", p.id, "error", err)
-	if attempt == 1 || repeats(attempt) {
-		c.alarmLater(Alarm{Kind: AlarmFetch, Topic: p.topic, Partition: p.id, Attempt: attempt, Err: err})
-	}
 }

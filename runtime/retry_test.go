@@ -2,11 +2,11 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,80 +155,67 @@ func TestTheSameEventsInOppositeOrdersDoNotDeadlock(t *testing.T) {
 	}
 }
 
-// spy counts statements by their first word, per transaction.
+// spy counts transactions, and savepoints in all of them.
 type spy struct {
-	mu         sync.Mutex
-	savepoints int // of the transaction that runs now, on the only connection
-	most       int
-	begun      int
+	begun, savepoints atomic.Int64
 }
 
 func (s *spy) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch sql := strings.ToLower(data.SQL); {
-	case strings.HasPrefix(sql, "begin"):
-		s.savepoints = 0
-		s.begun++
+	case strings.HasPrefix(sql, "begin") && strings.Contains(sql, "idemlint_guard"): // no upkeep
+		s.begun.Add(1)
 	case strings.HasPrefix(sql, "savepoint"):
-		s.savepoints++
-		s.most = max(s.most, s.savepoints)
+		s.savepoints.Add(1)
 	}
 	return ctx
 }
 
 func (s *spy) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func TestSavepointsAreSetOnlyAfterADataErrorAndAtMostFiftyInATransaction(t *testing.T) {
-	for _, bad := range []bool{false, true} {
-		t.Run(fmt.Sprintf("bad record %t", bad), func(t *testing.T) {
+// TestAGuiltyRecordIsFoundInAFewTransactions counts them for a batch of 500 events,
+// none, one or all of which are bad, and whose guilt shows at once or at the commit.
+func TestAGuiltyRecordIsFoundInAFewTransactions(t *testing.T) {
+	none, one, all := []int{}, []int{499}, make([]int, 500)
+	for i := range all {
+		all[i] = i
+	}
+	for name, tc := range map[string]struct {
+		bad  []int
+		late bool
+		most int64
+	}{
+		"none": {none, false, 1}, "one": {one, false, 5}, "one at the commit": {one, true, 20}, "all": {all, false, 520},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
+			if tc.late {
+				w.refuseAtCommit()
+			}
 			events := orders(500, 5)
-			if bad {
-				events[499].Amount = -1
+			for _, i := range tc.bad {
+				events[i].Amount = -1
 			}
 			w.produce(events...)
 			watch := &spy{}
 			w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.MaxConns, c.ConnConfig.Tracer = 1, watch })
 			cfg := w.config()
 			cfg.DeadLetter = &shelf{}
+			cfg.Linger = time.Second // one batch
 			r := w.start(cfg, w.queued)
 			w.caughtUp()
 			_ = r.stop()
-			watch.mu.Lock()
-			defer watch.mu.Unlock()
-			t.Logf("%d transactions, at most %d savepoints in one", watch.begun, watch.most)
-			if want := map[bool]int{true: 50}[bad]; watch.most != want {
-				t.Errorf("up to %d savepoints in a transaction, want %d", watch.most, want)
+			w.exactly(500 - len(tc.bad))
+			t.Logf("%d transactions, %d savepoints", watch.begun.Load(), watch.savepoints.Load())
+			if got := watch.begun.Load(); got > tc.most || watch.savepoints.Load() != 0 {
+				t.Errorf("%d transactions and %d savepoints, want at most %d and none", got, watch.savepoints.Load(), tc.most)
 			}
 		})
-	}
-}
-
-func TestATransactionThatAHandlerEndsOnTheBareConnectionStopsThePartition(t *testing.T) {
-	w := newWorld(t, 1)
-	w.produce(orders(10, 1)...)
-	w.start(w.config(), func(c *runtime.Consumer) {
-		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
-			if e.Payload.Seq == 5 {
-				_, err := tx.Conn().Exec(ctx, "commit")
-				return err
-			}
-			return insertOrder(ctx, tx, e)
-		})
-	})
-	w.eventually("the partition stops", func() bool { return len(w.alarmsOf(runtime.AlarmPartitionStopped)) > 0 })
-	if a := w.alarmsOf(runtime.AlarmPartitionStopped)[0]; !errors.Is(a.Err, runtime.ErrTransactionControl) {
-		t.Errorf("alarm says %v", a.Err)
-	}
-	if at := w.committed(); len(at) != 0 {
-		t.Errorf("offsets %v are committed", at)
 	}
 }
 
 func TestTheBatchTransactionHasItsSettings(t *testing.T) {
 	w := newWorld(t, 1)
-	w.exec(fmt.Sprintf(`ALTER DATABASE %s SET synchronous_commit = off`, pgx.Identifier{w.db.Name}.Sanitize()))
 	w.exec(fmt.Sprintf(`ALTER DATABASE %s SET default_transaction_isolation = 'serializable'`, pgx.Identifier{w.db.Name}.Sanitize()))
 	w.pool.Reset()
 	w.produce(orders(1, 1)...)
@@ -249,11 +236,47 @@ func TestTheBatchTransactionHasItsSettings(t *testing.T) {
 	w.caughtUp()
 	for name, want := range map[string]string{
 		"lock_timeout": "1234", "statement_timeout": "2345", "idle_in_transaction_session_timeout": "3456",
-		"synchronous_commit": "on", "transaction_isolation": "read committed",
+		"transaction_isolation": "read committed",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q in a handler, want %q", name, got[name], want)
 		}
+	}
+}
+
+// TestACommitIsSynchronous looks at the setting from a deferred trigger, that is at
+// the commit.
+func TestACommitIsSynchronous(t *testing.T) {
+	for name, tc := range map[string]struct{ database, handler, want string }{
+		"off in the database":    {"off", "", "on"},
+		"off by the handler":     {"on", "SET LOCAL synchronous_commit = off", "on"},
+		"stronger in the server": {"remote_apply", "", "remote_apply"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			w.exec(fmt.Sprintf(`ALTER DATABASE %s SET synchronous_commit = %s`, pgx.Identifier{w.db.Name}.Sanitize(), tc.database))
+			w.exec(`CREATE TABLE seen (setting text)`)
+			w.exec(`CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS
+				$$BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END$$`)
+			w.exec(`CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ledger DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION see()`)
+			w.pool.Reset()
+			w.produce(orders(1, 1)...)
+			w.start(w.config(), func(c *runtime.Consumer) {
+				runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+					if tc.handler != "" {
+						if _, err := tx.Exec(ctx, tc.handler); err != nil {
+							return err
+						}
+					}
+					return insertOrder(ctx, tx, e)
+				})
+			})
+			w.caughtUp()
+			if n := w.count(`SELECT count(*) FROM seen WHERE setting = $1`, tc.want); n != 1 {
+				t.Errorf("synchronous_commit is not %q at the commit", tc.want)
+			}
+		})
 	}
 }
 

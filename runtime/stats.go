@@ -11,7 +11,7 @@ type Stats struct {
 	Quarantined   int64 // records refused because their id is outside the window
 	DeadLettered  int64 // records given to Config.DeadLetter
 	Retries       int64 // attempts that failed by no record's fault
-	Isolations    int64 // batches run again in chunks to find a guilty record
+	Isolations    int64 // batches run again in parts to find a guilty record
 	OffsetCommits int64 // offset commits sent
 }
 

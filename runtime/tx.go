@@ -2,9 +2,11 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -34,25 +36,85 @@ func Queue(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 		return nil
 	}
 	s := queuing.session
-	if sql != s.harmless {
-		if controlsTransaction(sql) {
-			return fmt.Errorf("queueing %q: %w", sql, ErrTransactionControl)
-		}
-		s.harmless = sql
+	if err := s.check(sql); err != nil {
+		return err
 	}
 	if len(s.queue) >= maxQueued {
 		if err := s.flush(ctx); err != nil {
 			return err
 		}
 	}
-	s.queue = append(s.queue, queuedStatement{sql: sql, args: args, event: s.event})
+	s.enqueue(sql, args)
 	return nil
 }
 
+// queuedStatement is a statement whose arguments are args[from:to] of its session.
 type queuedStatement struct {
-	sql   string
-	args  []any
-	event int
+	query    pgx.QueuedQuery
+	from, to int
+	event    int
+}
+
+// enqueue copies args: the caller may use the slice again for the next statement.
+func (s *txSession) enqueue(sql string, args []any) {
+	from := len(s.args)
+	for _, arg := range args {
+		s.args = append(s.args, plainArg(arg))
+	}
+	s.queue = append(s.queue, queuedStatement{query: pgx.QueuedQuery{SQL: sql}, from: from, to: len(s.args), event: s.event})
+}
+
+// use takes the queue's memory from a lane, and giveBack returns it.
+func (s *txSession) use(mem *scratch) { s.queue, s.args = mem.queue[:0], mem.args[:0] }
+
+func (s *txSession) giveBack(mem *scratch) {
+	s.drop()
+	mem.queue, mem.args = s.queue, s.args
+	s.queue, s.args = nil, nil // a handler that uses its tx after the end gets memory of its own
+}
+
+// drop empties the queue.
+func (s *txSession) drop() {
+	clear(s.args)
+	s.queue, s.args = s.queue[:0], s.args[:0]
+}
+
+// plainArg returns an event's id, or a slice of them, in the type for which pgx has
+// a codec. It takes pgx a dozen allocations an id to find out how to encode the
+// other as a uuid; as anything else both are encoded by their text.
+func plainArg(arg any) any {
+	switch arg := arg.(type) {
+	case uuid.UUID:
+		return pgtype.UUID{Bytes: arg, Valid: true}
+	case []uuid.UUID:
+		if arg == nil {
+			return arg // NULL
+		}
+		ids := make([]pgtype.UUID, len(arg))
+		for i, id := range arg {
+			ids[i] = pgtype.UUID{Bytes: id, Valid: true}
+		}
+		return ids
+	default:
+		return arg
+	}
+}
+
+// plainArgs is plainArg for all, in a new slice if there is anything to do.
+func plainArgs(args []any) []any {
+	plain := args
+	for i, arg := range args {
+		switch arg.(type) {
+		default:
+			continue
+		case uuid.UUID, []uuid.UUID:
+		}
+		if &plain[0] == &args[0] {
+			plain = slices.Clone(args)
+		}
+		plain[i] = plainArg(arg)
+	}
+	return plain
 }
 
 // txSession is what all handles on one batch transaction share: the pipeline,
@@ -60,27 +122,69 @@ type queuedStatement struct {
 type txSession struct {
 	conn  *pgx.Conn
 	queue []queuedStatement
-	event int // index of the event being handled, negative for a whole batch
+	args  []any // of the statements in queue
+	event int   // index of the event being handled, negative for a whole batch
+	bare  int   // index of the last event whose handler asked for the connection, or negative
 
 	// harmless is the last statement that was found not to control the
 	// transaction; a handler queues the same one for every event.
 	harmless string
 
+	// open is the last result that was handed out; only that one can be unread.
+	open interface{ finish() }
+
 	failedSQL string
 	failedErr error
+	// refused is what the handler has got for trying to end the transaction.
+	refused error
 	// flushed is the queue's failure, already attributed to its event.
 	flushed *recordError
+}
+
+// refuse is what a handler gets for transaction control. Its batch fails even if it
+// drops the error: it would find committed what it meant to roll back.
+func (s *txSession) refuse(what string) error {
+	s.refused = fmt.Errorf("%s in a handler: %w", what, ErrTransactionControl)
+	return s.refused
+}
+
+// check refuses SQL that controls the transaction.
+func (s *txSession) check(sql string) error {
+	if sql == s.harmless {
+		return nil
+	}
+	if controlsTransaction(sql) {
+		return s.refuse(strconv.Quote(sql))
+	}
+	s.harmless = sql
+	return nil
 }
 
 // note remembers the first failed statement. What follows it in the same
 // transaction is 25P02 or, in a pipeline, a copy of the first error.
 func (s *txSession) note(sql string, err error) {
-	if err != nil && s.failedErr == nil && !errors.Is(err, pgx.ErrNoRows) {
+	if err == nil || s.failedErr != nil {
+		return
+	}
+	if code, ok := sqlState(err); ok && code != abortedState {
 		s.failedSQL, s.failedErr = sql, err
 	}
 }
 
-// forget drops what note remembered, once a savepoint has undone it.
+// finishOpen reads to the end the result that a handler has left open, which would
+// fail whatever comes next. It is false if there is one that it does not know.
+func (s *txSession) finishOpen() bool {
+	if !s.conn.PgConn().IsBusy() {
+		return true
+	}
+	if s.open != nil {
+		s.open.finish()
+		s.open = nil
+	}
+	return !s.conn.PgConn().IsBusy()
+}
+
+// forget drops what note remembered, once a handler's savepoint has undone it.
 func (s *txSession) forget() { s.failedSQL, s.failedErr, s.flushed = "", nil, nil }
 
 // aborted tells whether PostgreSQL has given up the transaction.
@@ -92,24 +196,29 @@ func (s *txSession) ended() bool {
 }
 
 // flush sends the queued statements in one round trip and empties the queue.
-// Its error is a *recordError of the event whose statement failed first.
+// Its error is a *recordError of the event whose statement failed first. Nothing
+// may be sent, queued or not, once there is no transaction that could undo it.
 func (s *txSession) flush(ctx context.Context) error {
+	if s.ended() {
+		return errEndedByHandler
+	}
 	if len(s.queue) == 0 {
 		return nil
 	}
-	queue := s.queue
-	s.queue = s.queue[:0]
-	var batch pgx.Batch
-	batch.QueuedQueries = make([]*pgx.QueuedQuery, 0, len(queue))
-	for _, q := range queue {
-		batch.Queue(q.sql, q.args...)
+	defer s.drop()
+	batch := pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, len(s.queue))}
+	for i := range s.queue {
+		q := &s.queue[i]
+		q.query.Arguments = s.args[q.from:q.to:q.to]
+		batch.QueuedQueries[i] = &q.query
 	}
 	results := s.conn.SendBatch(ctx, &batch)
-	for _, q := range queue {
+	for i := range s.queue {
 		if _, err := results.Exec(); err != nil {
+			q := &s.queue[i]
 			_ = results.Close() // repeats the first error, the only evidence
-			s.note(q.sql, err)
-			s.flushed = &recordError{index: q.event, err: fmt.Errorf("executing queued %q: %w", q.sql, err)}
+			s.note(q.query.SQL, err)
+			s.flushed = &recordError{index: q.event, err: fmt.Errorf("executing queued %q: %w", q.query.SQL, err)}
 			return s.flushed
 		}
 	}
@@ -146,7 +255,7 @@ func (t *batchTx) Begin(ctx context.Context) (pgx.Tx, error) {
 // Commit releases a savepoint; on the batch's own transaction it is refused.
 func (t *batchTx) Commit(ctx context.Context) error {
 	if !t.nested {
-		return fmt.Errorf("commit in a handler: %w", ErrTransactionControl)
+		return t.session.refuse("Commit")
 	}
 	if err := t.session.flush(ctx); err != nil {
 		return err
@@ -157,7 +266,10 @@ func (t *batchTx) Commit(ctx context.Context) error {
 // Rollback undoes a savepoint; on the batch's own transaction it is refused.
 func (t *batchTx) Rollback(ctx context.Context) error {
 	if !t.nested {
-		return fmt.Errorf("rollback in a handler: %w", ErrTransactionControl)
+		return t.session.refuse("Rollback")
+	}
+	if t.session.ended() {
+		return errEndedByHandler
 	}
 	if t.raw.Conn().IsClosed() {
 		return t.raw.Rollback(ctx)
@@ -165,7 +277,7 @@ func (t *batchTx) Rollback(ctx context.Context) error {
 	err := t.raw.Rollback(ctx)
 	if err == nil {
 		// Begin flushed, so what is queued was queued inside the savepoint.
-		t.session.queue = t.session.queue[:0]
+		t.session.drop()
 		t.session.forget()
 	}
 	return err
@@ -175,7 +287,7 @@ func (t *batchTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Com
 	if err := t.prepare(ctx, sql); err != nil {
 		return pgconn.CommandTag{}, err
 	}
-	tag, err := t.raw.Exec(ctx, sql, args...)
+	tag, err := t.raw.Exec(ctx, sql, plainArgs(args)...)
 	t.session.note(sql, err)
 	return tag, err
 }
@@ -184,28 +296,30 @@ func (t *batchTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 	if err := t.prepare(ctx, sql); err != nil {
 		return failedRows{err: err}, err
 	}
-	rows, err := t.raw.Query(ctx, sql, args...)
+	rows, err := t.raw.Query(ctx, sql, plainArgs(args)...)
 	t.session.note(sql, err)
-	return &watchedRows{Rows: rows, session: t.session, sql: sql}, err
+	return t.session.watchRows(rows, sql), err
 }
 
 func (t *batchTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if err := t.prepare(ctx, sql); err != nil {
 		return failedRows{err: err}
 	}
-	return &watchedRow{row: t.raw.QueryRow(ctx, sql, args...), session: t.session, sql: sql}
+	return t.session.watchRow(t.raw.QueryRow(ctx, sql, plainArgs(args)...), sql)
 }
 
 func (t *batchTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	for _, q := range b.QueuedQueries {
-		if controlsTransaction(q.SQL) {
-			return failedBatch{fmt.Errorf("%q in a handler: %w", q.SQL, ErrTransactionControl)}
+		if err := t.session.check(q.SQL); err != nil {
+			return failedBatch{err}
 		}
 	}
 	if err := t.session.flush(ctx); err != nil {
 		return failedBatch{err}
 	}
-	return t.raw.SendBatch(ctx, b)
+	results := &watchedBatch{BatchResults: t.raw.SendBatch(ctx, b), session: t.session, batch: b}
+	t.session.open = results
+	return results
 }
 
 func (t *batchTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, src pgx.CopyFromSource) (int64, error) {
@@ -217,7 +331,13 @@ func (t *batchTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []
 	return n, err
 }
 
-func (t *batchTx) LargeObjects() pgx.LargeObjects { return t.raw.LargeObjects() }
+// LargeObjects returns access to large objects. Its statements run on the
+// connection directly; see Conn.
+func (t *batchTx) LargeObjects() pgx.LargeObjects {
+	_ = t.session.flush(context.Background()) // remembers a failure; the batch's end bounds it
+	t.session.bare = t.session.event
+	return t.raw.LargeObjects()
+}
 
 func (t *batchTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	if err := t.prepare(ctx, sql); err != nil {
@@ -229,14 +349,31 @@ func (t *batchTx) Prepare(ctx context.Context, name, sql string) (*pgconn.Statem
 }
 
 // Conn returns the connection. Statements run on it directly bypass the queue's
-// order.
-func (t *batchTx) Conn() *pgx.Conn { return t.raw.Conn() }
+// order, and a failed one is not told apart from what fails after it. The
+// transaction cannot be committed there, and a batch whose transaction was rolled
+// back there fails.
+func (t *batchTx) Conn() *pgx.Conn {
+	t.session.bare = t.session.event
+	return t.raw.Conn()
+}
 
 func (t *batchTx) prepare(ctx context.Context, sql string) error {
-	if controlsTransaction(sql) {
-		return fmt.Errorf("%q in a handler: %w", sql, ErrTransactionControl)
+	if err := t.session.check(sql); err != nil {
+		return err
 	}
 	return t.session.flush(ctx)
+}
+
+func (s *txSession) watchRows(rows pgx.Rows, sql string) pgx.Rows {
+	watched := &watchedRows{Rows: rows, session: s, sql: sql}
+	s.open = watched
+	return watched
+}
+
+func (s *txSession) watchRow(row pgx.Row, sql string) pgx.Row {
+	watched := &watchedRow{row: row, session: s, sql: sql}
+	s.open = watched
+	return watched
 }
 
 type watchedRows struct {
@@ -264,6 +401,8 @@ func (r *watchedRows) Next() bool {
 	return false
 }
 
+func (r *watchedRows) finish() { r.Close() }
+
 type watchedRow struct {
 	row     pgx.Row
 	session *txSession
@@ -273,6 +412,57 @@ type watchedRow struct {
 func (r *watchedRow) Scan(dest ...any) error {
 	err := r.row.Scan(dest...)
 	r.session.note(r.sql, err)
+	return err
+}
+
+func (r *watchedRow) finish() { _ = r.Scan() }
+
+// watchedBatch is a pipeline of the handler's own.
+type watchedBatch struct {
+	pgx.BatchResults
+	session *txSession
+	batch   *pgx.Batch
+	read    int // results that were asked for
+}
+
+// next returns the SQL of the result that is asked for next.
+func (b *watchedBatch) next() string {
+	b.read++
+	if b.read > len(b.batch.QueuedQueries) {
+		return ""
+	}
+	return b.batch.QueuedQueries[b.read-1].SQL
+}
+
+func (b *watchedBatch) Exec() (pgconn.CommandTag, error) {
+	sql := b.next()
+	tag, err := b.BatchResults.Exec()
+	b.session.note(sql, err)
+	return tag, err
+}
+
+func (b *watchedBatch) Query() (pgx.Rows, error) {
+	sql := b.next()
+	rows, err := b.BatchResults.Query()
+	b.session.note(sql, err)
+	return &watchedRows{Rows: rows, session: b.session, sql: sql}, err // the pipeline stays what is open
+}
+
+func (b *watchedBatch) QueryRow() pgx.Row {
+	sql := b.next()
+	return &watchedRow{row: b.BatchResults.QueryRow(), session: b.session, sql: sql}
+}
+
+func (b *watchedBatch) finish() { _ = b.Close() }
+
+// Close notes an error under the statement that was not read, if there is just one.
+func (b *watchedBatch) Close() error {
+	err := b.BatchResults.Close()
+	sql := "a pipeline"
+	if b.read == len(b.batch.QueuedQueries)-1 {
+		sql = b.next()
+	}
+	b.session.note(sql, err)
 	return err
 }
 

@@ -36,6 +36,27 @@ func (w *watermark) add(items []*item) bool {
 	return true
 }
 
+// place tells where records will begin, unless some have been delivered, and whether
+// that offset is to be committed.
+func (w *watermark) place(next int64, commit bool) {
+	if w.len() > 0 || w.moved {
+		return
+	}
+	w.last = next
+	if commit {
+		w.next, w.moved = kgo.EpochOffset{Epoch: -1, Offset: next}, true
+	}
+}
+
+// first returns the offset of the first record that is not completed or, if there is
+// none, of the one that will be delivered next.
+func (w *watermark) first() int64 {
+	if w.len() == 0 {
+		return w.last
+	}
+	return w.pending[w.head].rec.Offset
+}
+
 // complete marks items as done and advances. It reports whether the committable
 // offset moved.
 func (w *watermark) complete(items []*item) bool {

@@ -353,7 +353,7 @@ func (p *Proxy) silence(s *stream) error {
 	return errors.Join(err, errCut)
 }
 
-// isCommit tells whether a client's message is a statement that begins with COMMIT.
+// isCommit tells whether a client's message is a statement that begins with COMMIT, or several the last of which does.
 func isCommit(message []byte) bool {
 	body := message[5:]
 	switch message[0] {
@@ -366,6 +366,10 @@ func isCommit(message []byte) bool {
 	case simpleQuery:
 	default:
 		return false
+	}
+	body = bytes.TrimRight(body, "; \t\r\n\x00")
+	if message[0] == simpleQuery {
+		body = body[bytes.LastIndexByte(body, ';')+1:]
 	}
 	body = bytes.TrimLeft(body, " \t\r\n")
 	return len(body) >= 6 && bytes.EqualFold(body[:6], []byte("commit"))

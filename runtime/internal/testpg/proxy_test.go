@@ -23,6 +23,8 @@ func TestCommitsAreToldFromOtherMessages(t *testing.T) {
 		{"upper case with a blank before", message('Q', " \n COMMIT\x00"), true},
 		{"prepared", message('P', "name\x00commit\x00\x00\x00"), true},
 		{"prepared without a name", message('P', "\x00COMMIT WORK\x00\x00\x00"), true},
+		{"after another statement", message('Q', "close x; COMMIT;\x00"), true},
+		{"before another statement", message('Q', "commit; select 1\x00"), false},
 		{"another statement", message('Q', "SELECT 'commit'\x00"), false},
 		{"rollback", message('Q', "rollback\x00"), false},
 		{"a statement named commit", message('P', "commit\x00SELECT 1\x00\x00\x00"), false},
