@@ -454,7 +454,7 @@ func (f *Func) onlyReturned(v int32) bool {
 				if o != v {
 					continue
 				}
-				if in.Op != OpReturn {
+				if in.Op != OpReturn && !f.storesResult(in) {
 					return false
 				}
 				used = true
@@ -462,6 +462,15 @@ func (f *Func) onlyReturned(v int32) bool {
 		}
 	}
 	return used
+}
+
+// storesResult reports whether an instruction stores into a result: where functions are deferred, a return statement does.
+func (f *Func) storesResult(in *Instr) bool {
+	if in.Op != OpStore {
+		return false
+	}
+	d := f.def(in.A)
+	return d != nil && d.Op == OpAlloc && d.S == "" // a variable without a name is a result
 }
 
 // ends reports whether a call never returns: it ends the process or the goroutine.

@@ -81,3 +81,33 @@ func (p *Pages) Deadline(ctx context.Context, r *kafka.Reader) error {
 		}
 	}
 }
+
+// bounded runs a function for so long and no longer.
+func bounded(ctx context.Context, d time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- do(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Bounded works in bounds.
+func (p *Pages) Bounded(ctx context.Context, r *kafka.Reader) error {
+	for {
+		msg, err := r.FetchMessage(ctx)
+		if err != nil {
+			return err
+		}
+		if err := bounded(ctx, time.Second, func(ctx context.Context) error { return p.keep(ctx, msg.Key, msg.Value) }); err != nil {
+			return err
+		}
+		if err := r.CommitMessages(ctx, msg); err != nil {
+			return err
+		}
+	}
+}
