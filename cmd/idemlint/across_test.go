@@ -159,6 +159,70 @@ func TestAConsumerInAnotherModuleOfTheWorkspaceRunsTheHandlersOfThisOne(t *testi
 	}
 }
 
+const committingBus = `package bus
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+type Bus struct{ Client *kgo.Client }
+
+func (b *Bus) Run(ctx context.Context, h func(context.Context, *kgo.Record) error) error {
+	for {
+		for rec := range b.Client.PollFetches(ctx).RecordsAll() {
+			if err := b.Client.CommitRecords(ctx, rec); err != nil {
+				return err
+			}
+			if err := h(ctx, rec); err != nil {
+				return err
+			}
+		}
+	}
+}
+`
+
+const committedDesk = `package desk
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"example.com/shared/bus"
+)
+
+type Desk struct{ Pool *pgxpool.Pool }
+
+func (d *Desk) onLoan(ctx context.Context, rec *kgo.Record) error {
+	_, err := d.Pool.Exec(ctx, "INSERT INTO loans (id, body) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET body = EXCLUDED.body", rec.Key, rec.Value)
+	return err
+}
+
+func Serve(ctx context.Context, b *bus.Bus, d *Desk) error { return b.Run(ctx, d.onLoan) }
+`
+
+func TestASharedConsumersFaultIsReportedWithTheHandlerThatItIsAFaultFor(t *testing.T) {
+	busMod, sum := requirements(t, "example.com/shared")
+	deskMod, _ := requirements(t, "example.com/desk")
+	dir := library(t, map[string]string{
+		"go.work":       "go 1.26.0\n\nuse (\n\t./shared\n\t./desk\n)\n",
+		"shared/go.mod": busMod, "shared/bus/bus.go": committingBus,
+		"desk/go.mod": deskMod, "desk/desk.go": committedDesk,
+	})
+	for _, m := range []string{"shared", "desk"} {
+		if err := os.WriteFile(filepath.Join(dir, m, "go.sum"), []byte(sum), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"../shared/bus/bus.go:14: R-KFK-IDEM-3"}
+	if got := run(t, filepath.Join(dir, "desk"), tool, "./..."); !slices.Equal(reported(got.stdout), want) {
+		t.Errorf("found %q, want %q; standard error:\n%s", reported(got.stdout), want, got.stderr)
+	}
+}
+
 func TestSQLOutsideWhatWasNamedIsNotReported(t *testing.T) {
 	mod, sum := requirements(t, "example.com/library")
 	const table = "CREATE TABLE %s (event_id uuid, at timestamptz NOT NULL DEFAULT now());\n--"

@@ -121,7 +121,7 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 		return nil, fmt.Errorf("joining the summaries of %d packages: %w", len(payloads), err)
 	}
 	for _, f := range settled {
-		if _, own := homes[filepath.Dir(f.Position.File)]; !own && (filepath.Ext(f.Position.File) == ".go" || !within(f.Position.File, trees)) {
+		if !concerns(f, homes, trees) {
 			continue
 		}
 		f.Package = home(homes, f.Position.File)
@@ -133,6 +133,22 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 	}
 	result.Findings = finding.Normalize(result.Findings)
 	return result, nil
+}
+
+// concerns tells whether a finding is about a package that was named: it stands there, or in a dependency with its other
+// end there, as the commit of a shared consumer for the handler of this service.
+func concerns(f finding.Finding, homes map[string]string, trees []string) bool {
+	own := func(p finding.Position) bool {
+		_, ok := homes[filepath.Dir(p.File)]
+		return ok
+	}
+	if own(f.Position) {
+		return true
+	}
+	if filepath.Ext(f.Position.File) != ".go" {
+		return within(f.Position.File, trees)
+	}
+	return slices.ContainsFunc(f.Related, func(r finding.Related) bool { return own(r.Position) })
 }
 
 // trees are the directories that the patterns name, with all that is in them; nil stands for everything, since a
