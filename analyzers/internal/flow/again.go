@@ -6,6 +6,7 @@ import "slices"
 type visit struct {
 	fr  *frame
 	ins *Instr
+	fn  string // the function that was called there
 	up  *visit
 }
 
@@ -18,7 +19,7 @@ func (w *walker) again(ins *Instr) bool {
 			return !w.holds(ins)
 		}
 	}
-	w.st.visits = &visit{w.fr, ins, w.st.visits}
+	w.st.visits = &visit{w.fr, ins, "", w.st.visits}
 	return false
 }
 

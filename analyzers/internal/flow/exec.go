@@ -26,6 +26,9 @@ func (w *walker) call(ins *Instr) bool {
 	if ins.Op == OpGo {
 		w.st.async++
 	}
+	if w.triedOut(ins, fun) {
+		return false
+	}
 	before, broke, failing := w.st.msg, w.st.broke, w.st.failing
 	exits := w.retried(ins, w.spent(ins, w.broken(ins, w.dispatch(ins, fun, args)), args), broke, failing)
 	exits = w.mayFail(c, exits)
@@ -68,7 +71,7 @@ func (w *walker) took() {
 // begins notes that a message is taken out of a client: what went wrong with the last one is over.
 func (w *walker) begins() {
 	w.took()
-	w.st.failed, w.st.looked, w.st.broke, w.st.failing = false, nil, 0, nil
+	w.st.failed, w.st.looked, w.st.broke, w.st.failing, w.st.tries = false, nil, 0, nil, nil
 }
 
 // yielded remembers where a function takes a message out of a poll.
