@@ -142,6 +142,9 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		}
 		fn := w.in.prog.fn(c.Fn)
 		if fn != nil {
+			if out, ok := w.ent(ins, fn, args); ok {
+				return out
+			}
 			w.leaveArgs(c.Fn, args)
 			if w.in.wires != nil && !w.wireable(fn) {
 				return w.shut(ins)

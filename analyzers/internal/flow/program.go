@@ -24,6 +24,7 @@ type Program struct {
 	queues     map[string]bool            // [Program.ownQueue]
 	left       map[string]map[string][]remains
 	fields     map[string]string // [Program.fieldNamed]
+	ents       map[string]bool   // [Program.entPackage]
 	units      []*Unit
 	own        map[*Edge]bool
 	ownPkgs    map[string]bool

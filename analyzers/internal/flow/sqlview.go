@@ -327,6 +327,9 @@ func (p *Program) makesSQL(f *Func) bool {
 			if c == nil {
 				continue
 			}
+			if g := p.fn(c.Fn); g != nil && g.Gen && p.entPackage(g.Pkg) && strings.HasSuffix(g.Recv, "Client") {
+				return true
+			}
 			row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
 			if row == nil {
 				continue

@@ -24,6 +24,7 @@ var builderRows = []Row{
 	{squirrel, "", "ExecContextWith|ExecWith|QueryContextWith|QueryRowContextWith", BuildRun, -1, -1},
 
 	{squirrel, "*", "ToSql|MustSql", BuildText, -1, -1},
+	{"entgo.io/ent/dialect/sql", "", "DoNothing|ResolveWithIgnore|ResolveWithNewValues|ResolveWith|ConflictColumns", BuildStep, -1, -1},
 	{squirrel, "", "Expr", BuildExpr, 0, 1},
 	{"gorm.io/gorm", "", "Expr", BuildExpr, 0, 1},
 
