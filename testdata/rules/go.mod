@@ -28,6 +28,8 @@ require (
 	gorm.io/gorm v1.31.2
 )
 
+require github.com/gomodule/redigo v1.9.2
+
 require (
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect

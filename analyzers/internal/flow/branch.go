@@ -213,6 +213,9 @@ func (w *walker) binary(ins *Instr) *Value {
 			return boolVal(r).with(t)
 		}
 		eq, known := w.equal(x, y)
+		if !known && sameAsMark(x, y) {
+			eq, known = true, true
+		}
 		if ins.T != nil && (ins.T.Kind == KError || ins.T.Kind == KInterface) && (x.K == VNil) != (y.K == VNil) && (x.Dyn != "" || y.Dyn != "") {
 			eq, known = false, true // an interface that holds something of a type is not nil, whatever it holds
 		}

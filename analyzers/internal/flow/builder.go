@@ -35,7 +35,11 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 				ch.table = w.tableOf(at(args, 0))
 			}
 		case "Into", "Table", "From", "TableExpr", "ModelTableExpr":
-			if s := at(args, 0); s.K == VStr {
+			s := at(args, 0)
+			if list := w.variadic(args, 0); len(list) > 0 && s.K == VRef {
+				s = list[0]
+			}
+			if s.K == VStr {
 				ch.table, ch.named = tableName(s.S), true
 			}
 		}
@@ -85,7 +89,8 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	}
 	if how == know.SQLGet && len(ins.Call.Res) > 1 {
 		for i := range out {
-			out[i].vals = fit(ins.Call, top, out[i].vals[len(out[i].vals)-1])
+			val, errv := counted(name, out[i].vals[len(out[i].vals)-1])
+			out[i].vals = fit(ins.Call, val, errv)
 		}
 	}
 	return out
@@ -161,6 +166,21 @@ func (w *walker) asText(ch *chain) (*Value, []*Value) {
 		}
 	}
 	return &Value{K: VStr, S: txt, built: ch}, binds
+}
+
+// counted is what a query gives that asks how many rows there are, or whether there is one: none is no error.
+func counted(name string, errv *Value) (val, err *Value) {
+	switch none := errv.K == VErr && errv.S == errNoRows; {
+	case errv.K != VNil && !none || name != "Exists" && name != "Count":
+		return top, errv
+	case name == "Exists":
+		return &Value{K: VBool, I: b2i(!none), Site: errv.Site}, nilVal
+	case none:
+		return &Value{K: VInt, Site: errv.Site}, nilVal
+	case errv.Site != nil:
+		return &Value{K: VInt, I: 1, Site: errv.Site}, nilVal
+	}
+	return &Value{K: VTop, size: sizeSome}, nilVal
 }
 
 // putFound puts what a query found into the model it was made for, or into what it was told to scan into.

@@ -41,7 +41,11 @@ func (w *walker) lookup(ins *Instr) {
 			return
 		}
 		if v := w.st.get(cell{m.O.id, join(m.Path, "[*]")}); v != nil {
-			pair(v, top)
+			if w.isMarked(m, kt) {
+				pair(v, vTrue)
+			} else {
+				pair(v, top)
+			}
 			return
 		}
 		if m.O.T != nil && m.O.T.Kind == KMap && m.Path == "" && len(w.st.paths(m.O, "")) == 0 {
@@ -163,6 +167,7 @@ func (w *walker) mapUpdate(ins *Instr) {
 	}
 	w.st.clear(m.O, join(w.pathAt(m), mapEmpty))
 	w.st.set(cell{m.O.id, join(w.pathAt(m), mapKey(k))}, v)
+	w.noteMark(m, k)
 }
 
 // nameSink is a value that gets a name in a map, a JSON object or a header.

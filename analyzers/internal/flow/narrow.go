@@ -106,6 +106,9 @@ func (w *walker) includes(ins *Instr, row *know.Row, full, args []*Value) []exit
 	if w.holdsNothing(at(args, row.Arg)) {
 		return []exit{{[]*Value{vFalse}, w.st}}
 	}
+	if w.deep(at(args, row.Arg)).has(FromMark) && fromEvent(w.deep(at(args, 1))) {
+		return []exit{{[]*Value{vTrue}, w.st}}
+	}
 	return w.library(ins, full)
 }
 
@@ -183,4 +186,32 @@ func ofOthers(s *site) *Value {
 	v := noElements()
 	v.mixed = true
 	return v
+}
+
+// markOf is the origin of what a check found.
+func markOf(s *site) Bits {
+	if s == nil || !s.Look {
+		return 0
+	}
+	return FromMark
+}
+
+// markedKeys is the place in a map that says that the marks which a look has found are among its keys.
+const markedKeys = "[marks]"
+
+// noteMark remembers that what a look has found is put into a map under its own name.
+func (w *walker) noteMark(m *Value, k *Value) {
+	if m.O != nil && w.deep(k).has(FromMark) {
+		w.st.set(cell{m.O.id, join(w.pathAt(m), markedKeys)}, vTrue)
+	}
+}
+
+// isMarked reports whether the message's event surely is among the keys of a map: a look has found its mark.
+func (w *walker) isMarked(m *Value, key Taint) bool {
+	return m.O != nil && fromEvent(key) && w.st.get(cell{m.O.id, join(w.pathAt(m), markedKeys)}) != nil
+}
+
+// sameAsMark reports whether one of two values is the event's and the other the mark that a look has found of it.
+func sameAsMark(x, y *Value) bool {
+	return x.T.has(FromMark) && fromEvent(y.T) && !y.T.has(FromMark) || y.T.has(FromMark) && fromEvent(x.T) && !x.T.has(FromMark)
 }

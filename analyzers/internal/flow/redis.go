@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
@@ -119,7 +120,7 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	case know.RedisNewLua:
 		return []exit{{[]*Value{key}, w.st}}
 	case know.RedisDo:
-		return w.redigo(ins, args)
+		return w.redigo(ins, args[min(max(row.Arg, 0), len(args)):])
 	case know.RedisResult:
 		return w.result(ins, recv, args)
 	}
@@ -221,7 +222,7 @@ func (w *walker) result(ins *Instr, recv *Value, args []*Value) []exit {
 	v := recv
 	if v == nil {
 		// redigo.Int(conn.Do(…)): value and error are the arguments.
-		return []exit{{fit(ins.Call, at(args, 0), at(args, 1)), w.st}}
+		return []exit{{converted(ins.Call, at(args, 0), at(args, 1)), w.st}}
 	}
 	if v.K != VTuple || len(v.Elems) != 2 {
 		if ins.Call.Name == "Err" {
@@ -238,34 +239,66 @@ func (w *walker) result(ins *Instr, recv *Value, args []*Value) []exit {
 	return []exit{{fit(ins.Call, v.Elems[0], v.Elems[1]), w.st}}
 }
 
+// redigoKinds are the commands of redigo's Do that its other client has methods for.
+var redigoKinds = map[string]know.Kind{
+	"SET": know.RedisSet, "SETEX": know.RedisSet, "PSETEX": know.RedisSet, "GETSET": know.RedisSet, "MSET": know.RedisSet, "HSET": know.RedisSet,
+	"HMSET": know.RedisSet, "ZADD": know.RedisSet, "SADD": know.RedisSAdd, "EXISTS": know.RedisExists, "GET": know.RedisGet, "HGET": know.RedisGet,
+	"SISMEMBER": know.RedisSMember, "HEXISTS": know.RedisSMember, "DEL": know.RedisDel, "UNLINK": know.RedisDel, "EXPIRE": know.RedisDel,
+	"PEXPIRE": know.RedisDel, "HDEL": know.RedisDel, "SREM": know.RedisDel, "ZREM": know.RedisDel, "INCR": know.RedisWrite, "INCRBY": know.RedisWrite,
+	"INCRBYFLOAT": know.RedisWrite, "DECR": know.RedisWrite, "DECRBY": know.RedisWrite, "LPUSH": know.RedisWrite, "RPUSH": know.RedisWrite,
+	"LPOP": know.RedisWrite, "RPOP": know.RedisWrite, "RPOPLPUSH": know.RedisWrite, "XADD": know.RedisWrite, "PUBLISH": know.RedisWrite,
+	"ZINCRBY": know.RedisWrite, "HINCRBY": know.RedisWrite, "HINCRBYFLOAT": know.RedisWrite, "APPEND": know.RedisWrite, "SETNX": know.RedisSetNX,
+	"HSETNX": know.RedisSetNX,
+}
+
+// redigo does a command that is given by its name. What is not there is nil, and no error.
 func (w *walker) redigo(ins *Instr, args []*Value) []exit {
 	name := strings.ToUpper(text(at(args, 0)))
 	rest := w.variadic(args, 1)
-	out := func(val, errv *Value) []exit { return []exit{{fit(ins.Call, val, errv), w.st}} }
-	nx := name == "SETNX"
-	for _, a := range rest {
-		if a.K == VStr && strings.EqualFold(a.S, "NX") {
-			nx = true
+	kind, ok := redigoKinds[name]
+	if !ok || len(rest) == 0 {
+		return []exit{{fit(ins.Call, top, nilVal), w.st}}
+	}
+	one := *ins
+	call := *ins.Call
+	call.Name = name
+	one.Call = &call
+	if name == "SET" && slices.ContainsFunc(rest, func(a *Value) bool { return a.K == VStr && strings.EqualFold(a.S, "NX") }) {
+		kind = know.RedisSetNX
+	}
+	row := &know.Row{Kind: kind, Arg: 0, Arg2: 1}
+	if name == "HSETNX" {
+		row.Arg = 1
+	}
+	out := w.redis(&one, row, nil, rest)
+	for i := range out {
+		if len(out[i].vals) != 1 || out[i].vals[0].K != VTuple || len(out[i].vals[0].Elems) != 2 {
+			continue
 		}
-	}
-	switch {
-	case nx && len(rest) > 0 && fromEvent(w.deep(rest[0])):
-		w.in.sink(Sink{Kind: SinkSetNX, Name: name, Pos: ins.Call.At}, rest[0], w)
-		s := &site{Pos: ins.Call.At, Desc: "Redis " + name, Store: "redis"}
-		switch w.check(s) {
-		case outDup:
-			if name == "SETNX" {
-				return out(&Value{K: VInt, Site: s}, nilVal)
-			}
-			return out(nilVal, nilVal)
-		case outFail:
-			return out(nilVal, &Value{K: VErr, S: errFail, Site: s})
+		c := out[i].vals[0]
+		val, errv := c.Elems[0], c.Elems[1]
+		absent := kind == know.RedisSetNX && name == "SET" && val.K == VBool && val.I == 0 && errv.K == VNil
+		if absent || errv.K == VErr && errv.S == errNoRows {
+			val, errv = &Value{K: VNil, Site: c.Site}, nilVal
 		}
-		return out(&Value{K: VInt, I: 1, Site: s}, nilVal)
+		out[i].vals = fit(ins.Call, val, errv)
 	}
-	switch name {
-	case "INCR", "INCRBY", "DECR", "LPUSH", "RPUSH", "XADD", "PUBLISH", "ZINCRBY", "HINCRBY", "APPEND":
-		w.effect(ins, EffRedis, "Redis "+name, nil)
+	return out
+}
+
+// converted is what redigo's Bool, Int, String make of a reply and an error: of no reply, redis.ErrNil.
+func converted(c *Call, reply, errv *Value) []*Value {
+	if errv.K == VNil && reply.K == VNil {
+		return failing(c, &Value{K: VErr, S: errNoRows, Site: reply.Site})
 	}
-	return out(top, nilVal)
+	v := *reply
+	switch number := strings.HasPrefix(c.Name, "Int") || strings.HasPrefix(c.Name, "Uint"); {
+	case c.Name == "Bool" && v.K == VInt:
+		v.K, v.I = VBool, b2i(v.I != 0)
+	case number && v.K == VBool:
+		v.K = VInt
+	case c.Name != "Bool" && !number && v.K == VBool:
+		v = Value{K: VNotNil, T: v.T} // "OK"
+	}
+	return fit(c, &v, errv)
 }

@@ -16,6 +16,9 @@ func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, 
 		t.Bits |= w.deep(b).Bits & (FromPayload | FromMessage | FromUnseen)
 	}
 	row := &Value{K: VRow, Row: &rowVal{state: rs, value: val, site: s, taint: t, query: w.query, read: w.reading}, Site: s, O: w.in.newObject(nil)}
+	if rs == rowFound && s != nil && s.Look {
+		row.Row.taint.Bits |= FromMark
+	}
 	errv := w.rowErr(rs, s, how)
 	switch how {
 	case know.SQLExec, know.SQLNamed, know.StmtExec, know.GormExec, know.BuildRun:
@@ -42,6 +45,8 @@ func (w *walker) rowsOutVal(ins *Instr, how know.Kind, rs rowState, rows int64, 
 	if val != nil && rs == rowFound {
 		// What is found goes where the call is told to put it, see got.
 		out[0].vals = []*Value{{K: VNil, Row: row.Row}}
+	} else if rs == rowFound && s != nil {
+		out[0].vals = []*Value{{K: VNil, Site: s}}
 	}
 	return out
 }
@@ -216,7 +221,11 @@ func (w *walker) collect(ins *Instr, row *know.Row, args []*Value) []exit {
 		}
 		return out
 	}
-	return []exit{{fit(c, &Value{K: VNotNil, T: t}, nilVal), w.st}}
+	v := &Value{K: VNotNil, T: t}
+	if rows.Row.state == rowFound {
+		v.size = sizeSome
+	}
+	return []exit{{fit(c, v, nilVal), w.st}}
 }
 
 // selected puts what a query found into a slice: no row is no error, but a slice of nothing.
@@ -237,7 +246,8 @@ func (w *walker) selected(out []exit, dest *Value) []exit {
 			}
 		case errv.K == VNil && dest.K == VRef && dest.O != nil:
 			sub.st.clear(dest.O, dest.Path)
-			sub.st.set(cell{dest.O.id, dest.Path}, &Value{K: VNotNil, T: Taint{Bits: FromRow}.join(w.columns(w.query, -1))})
+			t := Taint{Bits: FromRow | markOf(errv.Site)}.join(w.columns(w.query, -1))
+			sub.st.set(cell{dest.O.id, dest.Path}, &Value{K: VNotNil, size: sizeSome, T: t})
 		}
 		out[i].st = sub.st
 	}

@@ -162,6 +162,9 @@ func (w *walker) closeBatch(ins *Instr, recv *Value) []exit {
 	if recv == nil || recv.O == nil || w.st.get(cell{recv.O.id, batchRows}) == nil {
 		return w.quiet(ins)
 	}
+	if ins.Op == OpDefer && w.st.get(cell{recv.O.id, batchFails}) != nil && w.st.get(cell{recv.O.id, batchNext}) == nil {
+		return nil // nobody asked what came of a statement that was queued: a way that a loop over them does not take
+	}
 	open := []*walker{w}
 	var out []exit
 	for _, r := range w.st.get(cell{recv.O.id, batchRows}).Elems {

@@ -237,12 +237,10 @@ func (v *SQLView) took(r ran, have map[string]bool) {
 		return
 	}
 	exact := false
-	for _, u := range v.uses {
-		if u.text != nil && u.text.Text == r.text || u.file && u.st.Kind == r.st.Kind && u.st.Text == r.st.Text {
-			exact = true
-			if !slices.Contains(u.sites, r.key) {
-				u.sites = append(u.sites, r.key)
-			}
+	for _, u := range v.spelled(r) {
+		exact = true
+		if !slices.Contains(u.sites, r.key) {
+			u.sites = append(u.sites, r.key)
 		}
 	}
 	if exact || !asked(*r.st) || have[r.key+r.text] {
@@ -255,6 +253,33 @@ func (v *SQLView) took(r ran, have map[string]bool) {
 	}
 	from.known = from.known || r.st.Table.Known()
 	v.uses = append(v.uses, &use{st: r.st, pos: from.pos, text: from.text, pkg: from.pkg, gen: from.gen, name: from.name, sites: []string{r.key}})
+}
+
+// spelled are the literals of an executed text: those of the function that executes it, if there are any, else those of
+// its package, else all.
+func (v *SQLView) spelled(r ran) []*use {
+	var out []*use
+	best := 0
+	for _, u := range v.uses {
+		if !(u.text != nil && u.text.Text == r.text || u.file && u.st.Kind == r.st.Kind && u.st.Text == r.st.Text) {
+			continue
+		}
+		near := 0
+		switch {
+		case u.text == nil:
+		case u.text.Fn != "" && (r.fn.ID == u.text.Fn || strings.HasPrefix(r.fn.ID, u.text.Fn+"$")):
+			near = 2
+		case u.pkg == r.fn.Pkg:
+			near = 1
+		}
+		if near > best {
+			best, out = near, nil
+		}
+		if near == best || u.file {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // literalOf finds the literal that an executed text was made of: its known pieces are the text's beginning.

@@ -3,6 +3,7 @@ package flow
 import (
 	"slices"
 
+	"github.com/idemlint/idemlint/analyzers/internal/know"
 	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
 )
 
@@ -53,6 +54,7 @@ const (
 	FromAttempt                  // counts attempts, by its name
 	FromStored                   // a column or field of a row, see relay.go
 	FromRelayed                  // the same, under the name of an event's id
+	FromMark                     // what a look found: the mark of the event among others
 )
 
 // A Src is one place where an origin entered.
@@ -256,6 +258,9 @@ func (v *Value) scalar() uint64 {
 		if v.Ref.IsValid() || len(v.Elems) > 0 && v.Elems[0].Ref.IsValid() {
 			return mix(977 + uint64(len(v.Elems))) // what is queued in a batch
 		}
+	}
+	if v.O != nil && v.O.Chain != nil && v.O.Chain.kind == know.BuildInsert && !v.O.Chain.fillsNothing() {
+		return 6 // an INSERT with rows is another than one without
 	}
 	if v.O != nil && v.O.Tx != nil {
 		return mix(uint64(v.O.Tx.id) + 991)

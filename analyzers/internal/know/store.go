@@ -68,7 +68,8 @@ var redisRows = []Row{
 	{redis, "*", "Result|Val|Err|Bool|Int|Int64|Uint64|Text|Bytes|String", RedisResult, -1, -1},
 	{redis, "*", "Ping|Close|TTL|Keys|Scan|Subscribe|PSubscribe|HGetAll|SMembers|LRange|ZRange|ZRevRange|ZScore|SCard|ZCard|LLen|HLen|HKeys|HVals|XRead|XReadGroup|XRange|Pipeline|TxPipeline|Type|ZRangeByScore|ZRevRangeWithScores|ZRangeWithScores|ZRank|ZRevRank", Silent, -1, -1},
 	{redigo, "Conn", "Do|Send", RedisDo, 0, 1},
-	{redigo, "", "Int|Int64|Bool|String|Bytes|Values", RedisResult, -1, -1},
+	{redigo, "", "Int|Int64|Uint64|Bool|String|Bytes|Values", RedisResult, -1, -1},
+	{redigo, "", "DoContext", RedisDo, 2, 3},
 	{redigo, "Pool", "Get|GetContext", SameTx, -1, -1},
 }
 

@@ -73,6 +73,20 @@ func Ignored(ctx context.Context, pool *pgxpool.Pool, rec *kgo.Record) error { /
 	return exec(ctx, pool, sq.Insert("visits").Columns("gate").Values(v.Gate))
 }
 
+// Rows inserts the visits of a batch as they came.
+func Rows(ctx context.Context, db *sql.DB, recs []*kgo.Record) error { // want R-KFK-IDEM-X1
+	b := sq.Insert("visits").Columns("gate", "people")
+	for _, rec := range recs {
+		v, err := decode(rec)
+		if err != nil {
+			return err
+		}
+		b = b.Values(v.Gate, v.People)
+	}
+	_, err := b.RunWith(db).ExecContext(ctx)
+	return err
+}
+
 func exec(ctx context.Context, pool *pgxpool.Pool, stmt sq.Sqlizer) error {
 	q, args, err := stmt.ToSql()
 	if err != nil {
