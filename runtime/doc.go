@@ -25,6 +25,15 @@
 // say that it is inside the window is not processed but kept in a quarantine,
 // since nobody could tell whether it was processed before.
 //
+// Only the runtime commits the batch's transaction. PostgreSQL itself refuses a
+// commit that a handler sends by whatever way, and a batch whose transaction was
+// rolled back and replaced is noticed; both end in an alarm, and nothing is kept.
+//
+// A record that is at fault is found by running the batch again in ever smaller
+// transactions, and goes to Config.DeadLetter or stops its partition. A failure that
+// is no record's fault (the database, a connection, a mistake of the code) is tried
+// again for ever, with alarms, and skips nothing.
+//
 // # What holds, and what does not
 //
 // What a handler writes through its pgx.Tx happens once. What it does by any
