@@ -28,7 +28,29 @@ require (
 	gorm.io/gorm v1.31.2
 )
 
-require github.com/gomodule/redigo v1.9.2
+require (
+	github.com/Shopify/sarama v1.38.1
+	github.com/go-redis/redis/v8 v8.11.5
+	github.com/gofrs/uuid/v5 v5.4.0
+	github.com/gomodule/redigo v1.9.2
+	github.com/jackc/pgx/v4 v4.18.3
+	github.com/satori/go.uuid v1.2.0
+)
+
+require (
+	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
+	github.com/eapache/go-xerial-snappy v0.0.0-20230111030713-bf00bc1b83b6 // indirect
+	github.com/eapache/queue v1.1.0 // indirect
+	github.com/golang/snappy v0.0.4 // indirect
+	github.com/hashicorp/errwrap v1.0.0 // indirect
+	github.com/hashicorp/go-multierror v1.1.1 // indirect
+	github.com/jackc/chunkreader/v2 v2.0.1 // indirect
+	github.com/jackc/pgconn v1.14.3 // indirect
+	github.com/jackc/pgio v1.0.0 // indirect
+	github.com/jackc/pgproto3/v2 v2.3.3 // indirect
+	github.com/jackc/pgtype v1.14.0 // indirect
+	github.com/jackc/puddle v1.3.0 // indirect
+)
 
 require (
 	github.com/gogo/protobuf v1.3.2 // indirect
@@ -56,7 +78,7 @@ require (
 	github.com/confluentinc/confluent-kafka-go/v2 v2.0.0-00010101000000-000000000000
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/eapache/go-resiliency v1.7.0 // indirect
-	github.com/hashicorp/go-uuid v1.0.3 // indirect
+	github.com/hashicorp/go-uuid v1.0.3
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
@@ -71,6 +93,7 @@ require (
 	github.com/lann/builder v0.0.0-20180802200727-47ae307949d0 // indirect
 	github.com/lann/ps v0.0.0-20150810152359-62de8c46ede0 // indirect
 	github.com/lithammer/shortuuid/v3 v3.0.7 // indirect
+	github.com/lovoo/goka v1.0.0-00010101000000-000000000000
 	github.com/molecule-man/go-brrr v1.3.1 // indirect
 	github.com/oklog/ulid v1.3.1 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
@@ -90,3 +113,5 @@ require (
 replace github.com/confluentinc/confluent-kafka-go/v2 => ./stubs/confluent
 
 replace example.com/berths => ./stubs/berths
+
+replace github.com/lovoo/goka => ./stubs/goka
