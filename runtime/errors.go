@@ -46,6 +46,10 @@ var errEndedByHandler = fmt.Errorf("%w, but a handler ended it on the bare conne
 // handed out, and cannot close, was still unread.
 var errLeftOpen = errors.New("handler returned with a result of the bare connection unread")
 
+// errResultOpen is what a handler gets for a statement that it runs while it still
+// reads the result of another.
+var errResultOpen = errors.New("the result of an earlier statement has not been closed")
+
 // A SwallowedError reports a handler that got an error from a statement and
 // returned nil. PostgreSQL had aborted the transaction by then, so nothing of
 // it could be kept (a COMMIT would have answered ROLLBACK).

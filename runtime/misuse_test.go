@@ -447,6 +447,29 @@ func TestAHandlerThatLeavesAResultUnreadFailsOnlyByItsError(t *testing.T) {
 	}
 }
 
+func TestAStatementBesideAnOpenResultFailsItsRecordAlone(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(orders(20, 1)...)
+	kept := &shelf{}
+	cfg := w.config()
+	cfg.DeadLetter = kept
+	w.start(cfg, func(c *runtime.Consumer) {
+		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+			if e.Payload.Seq == 5 {
+				if _, err := tx.Query(ctx, `SELECT generate_series(1, 100000)`); err != nil {
+					return err
+				}
+			}
+			return insertOrder(ctx, tx, e)
+		})
+	})
+	w.caughtUp()
+	w.exactly(19)
+	if taken := kept.taken(); len(taken) != 1 || taken[0].Record.Offset != 5 {
+		t.Errorf("dead letters are %v, want offset 5 alone", taken)
+	}
+}
+
 func TestAResultOfTheBareConnectionThatIsLeftUnreadRaisesAnAlarmThatNamesTheEvent(t *testing.T) {
 	w := newWorld(t, 1)
 	events := orders(20, 1)

@@ -202,6 +202,9 @@ func (s *txSession) flush(ctx context.Context) error {
 	if s.ended() {
 		return errEndedByHandler
 	}
+	if s.conn.PgConn().IsBusy() {
+		return errResultOpen // pgx would answer likewise, but lose hold of the open one
+	}
 	if len(s.queue) == 0 {
 		return nil
 	}
@@ -274,6 +277,7 @@ func (t *batchTx) Rollback(ctx context.Context) error {
 	if t.raw.Conn().IsClosed() {
 		return t.raw.Rollback(ctx)
 	}
+	t.session.finishOpen()
 	err := t.raw.Rollback(ctx)
 	if err == nil {
 		// Begin flushed, so what is queued was queued inside the savepoint.
