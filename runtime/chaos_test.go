@@ -378,9 +378,8 @@ func TestALateOwnerDoesNotRewindTheNewOne(t *testing.T) {
 			rec.Partition = 1 - moved
 			w.produceRecords(rec)
 			w.caughtUp()
-			if first.Stats().OffsetCommits == before {
-				t.Error("the first member has committed nothing more: the test shows nothing")
-			}
+			// The broker has the offset before the member counts it.
+			w.eventually("the first member has committed once more", func() bool { return first.Stats().OffsetCommits > before })
 			w.exactly(401)
 			w.orderedPerKey()
 			t.Logf("partition %d moved; first member %+v, second %+v", moved, first.Stats(), second.Stats())
