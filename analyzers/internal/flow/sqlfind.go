@@ -37,6 +37,8 @@ type SQLFinding struct {
 
 // Faults are the faults of the SQL, in the order of their places. A statement has one at most.
 func (v *SQLView) Faults() []SQLFinding {
+	v.prog.mu.Lock()
+	defer v.prog.mu.Unlock()
 	var out []SQLFinding
 	have := make(map[Pos]bool)
 	add := func(f SQLFinding) {

@@ -56,6 +56,8 @@ type SQLModule struct {
 
 // SQL gathers the SQL of the packages. vs are the packages' verdicts; m is nil unless all of the module is in sight.
 func (p *Program) SQL(pkgs map[string]bool, vs []*Verdict, m *SQLModule) *SQLView {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var files []SQLFile
 	v := &SQLView{prog: p, pkgs: pkgs, places: make(map[string]Pos), fates: make(map[string]*fate),
 		races: make(map[string]*site), fresh: make(map[string]bool), dedup: make(map[string]bool)}
