@@ -12,7 +12,6 @@ type gormText struct {
 	sets, conds []string
 	cols        []docField // what is set, by column
 	binds       []*Value
-	unseen      bool // it sets what is not known
 }
 
 func (g *gormText) bind(v *Value) string {

@@ -194,7 +194,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 	case *ssa.BinOp:
 		f.emit(b, Instr{Op: OpBin, Dst: f.num[in], A: f.val(in.X), B: f.val(in.Y), S: in.Op.String(), T: f.typ(in.X.Type()), Pos: pos})
 	case *ssa.ChangeType, *ssa.Convert, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.SliceToArrayPointer:
-		x := *in.(ssa.Instruction).Operands(nil)[0]
+		x := *in.Operands(nil)[0]
 		f.emit(b, Instr{Op: OpCopy, Dst: f.num[in.(ssa.Value)], A: f.val(x), T: f.typ(in.(ssa.Value).Type()), Pos: pos})
 	case *ssa.MakeInterface:
 		f.declare(in.X.Type())

@@ -38,7 +38,11 @@ func (w *walker) inOffsetTx() bool {
 	for fr, n := w.fr, 0; fr != nil && n < 4; fr, n = fr.up, n+1 {
 		for bi := range fr.fn.Blocks {
 			for ii := range fr.fn.Blocks[bi].Instrs {
-				if c := fr.fn.Blocks[bi].Instrs[ii].Call; c != nil && strings.HasPrefix(c.Name, "SendOffsetsToTransaction") {
+				c := fr.fn.Blocks[bi].Instrs[ii].Call
+				if c == nil {
+					continue
+				}
+				if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && row.Kind == know.TxnEnd {
 					return true
 				}
 			}

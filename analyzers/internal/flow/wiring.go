@@ -12,7 +12,6 @@ import (
 
 // wires are the function values that putting the program together leaves in slots.
 type wires struct {
-	done bool
 	at   map[string][]*Value // by slot
 	have map[string]bool
 	mem  *state // what the values have captured
