@@ -50,14 +50,12 @@ func (w *walker) symbol(v *Value, o *Object, addr *Value) {
 
 // concat joins two texts.
 func (w *walker) concat(x, y *Value, t Taint) *Value {
-	v := strVal(text(x)+text(y), t.parts())
+	v := strVal(text(x)+text(y), t.parts()) // of the two, neither is longer than maxText
 	if w.in.money == nil {
 		return v
 	}
 	v.base = baseOf(x)
-	if a, b := symOf(x), symOf(y); a != "" && b != "" {
-		v.sym = "(" + a + "+" + b + ")"
-	}
+	v.sym = symsOf("+", []*Value{x, y})
 	return v
 }
 

@@ -45,7 +45,8 @@ func (w *walker) writesText(ins *Instr, dst *Value, piece string) {
 	w.st.set(c, v)
 }
 
-const maxText = 1 << 14
+// maxText bounds the texts that are known, in bytes: one that is added to itself in a loop doubles each time round.
+const maxText = 1 << 16
 
 // textCell is the place of the text in a builder that was made in sight.
 func (w *walker) textCell(b *Value) (cell, bool) {

@@ -210,7 +210,12 @@ func boolVal(b bool) *Value {
 
 func errVal(class string, t Taint) *Value { return &Value{K: VErr, S: class, T: t} }
 
-func strVal(s string, t Taint) *Value { return &Value{K: VStr, S: s, T: t} }
+func strVal(s string, t Taint) *Value {
+	if len(s) > maxText {
+		return taintVal(t)
+	}
+	return &Value{K: VStr, S: s, T: t}
+}
 
 func taintVal(t Taint) *Value {
 	if t.Bits == 0 && len(t.Srcs) == 0 && len(t.Reads) == 0 {
