@@ -114,6 +114,7 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		return res, nil
 	}
+	unit.Ignores = res.dirs
 	res.Unit = unit
 	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true})
 	res.Prog.Strict = Opts.Strict
@@ -301,7 +302,7 @@ func (p *Program) JudgeBindings() []*Verdict {
 				continue
 			}
 			if !p.ownPkgs[u.Pkg] {
-				u.Pos = u.Binding.Pos
+				u.Home, u.Pos = u.Pos, u.Binding.Pos
 			}
 			kept = append(kept, u)
 		}

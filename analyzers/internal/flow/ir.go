@@ -1,5 +1,7 @@
 package flow
 
+import "github.com/idemlint/idemlint/analyzers/internal/rule"
+
 // A Pos is a place in a source file. The zero Pos is no place.
 type Pos struct {
 	File string // as the file set names it
@@ -269,6 +271,7 @@ type Unit struct {
 	Bare    []string  // struct types that are turned into an interface and have no field that may be an event's id
 	SQL     []SQLText // the SQL that makes, fills or empties a table
 	Handed  []Handed
+	Ignores []*rule.Directive // those that may cover a finding that stands in another package: at a binding of this one's handler
 }
 
 // An SQLText is SQL in a Go file, put together as far as its pieces are constants.
