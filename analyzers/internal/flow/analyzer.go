@@ -198,6 +198,8 @@ func buildUnit(pass *analysis.Pass) *Unit {
 		}
 		fns = append(fns, fn)
 	}
+	l.typeParams(pass.TypesInfo)
+	l.instances(pass.TypesInfo)
 	l.lowerPackage(pkg, fns)
 	files := slices.DeleteFunc(slices.Clone(pass.Files), func(f *ast.File) bool { return l.test(f.Package) })
 	l.unit.SQL = collectSQL(pass, files, l.pos, l.gen)

@@ -380,6 +380,7 @@ func (c *coder) instr(in *Instr) {
 	k.Kind = CallKind(kind)
 	c.str(&k.Fn)
 	c.str(&k.Iface)
+	c.str(&k.TypeParam)
 	c.str(&k.Pkg)
 	c.str(&k.Recv)
 	c.str(&k.Name)

@@ -291,6 +291,9 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	}
 	var out []exit
 	bs := w.in.prog.bound(recv.Slot, c.Iface, w.in.slotHint(recv))
+	if c.TypeParam != "" {
+		bs = w.in.prog.bound(c.TypeParam, c.TypeParam, "")
+	}
 	if known := w.in.prog.wiredIn(recv.Slot, w.in.slotHint(recv), c.Fn, bs); len(known) > 0 {
 		for _, v := range known {
 			sub := *w

@@ -132,12 +132,14 @@ type Call struct {
 	Kind  CallKind
 	Fn    string
 	Iface string
-	Pkg   string // for look-ups in know: normalised package, type and name; "" when nothing is known
-	Recv  string
-	Name  string
-	Fun   int32
-	Args  []int32
-	Res   []*Type
+	// TypeParam is the slot of what the method is called on, where that is a type parameter: see typeparam.go.
+	TypeParam string
+	Pkg       string // for look-ups in know: normalised package, type and name; "" when nothing is known
+	Recv      string
+	Name      string
+	Fun       int32
+	Args      []int32
+	Res       []*Type
 	// KeyParams are the names of the callee's parameters that name an event id or dedup key, by argument index.
 	KeyParams []KeyParam
 	// Funcs are the arguments that hand over a function, by name, as a literal or from a package variable.
