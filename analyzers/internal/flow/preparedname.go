@@ -5,8 +5,9 @@ import "github.com/idemlint/idemlint/analyzers/internal/sqltext"
 // Statements that pgx has prepared under a name: conn.Prepare(ctx, "mark", sql) when a connection is made, and then
 // tx.Exec(ctx, "mark", id). The name stands for the text.
 
-// preparedAs is the text that a name was given to, "" when there is none, or more than one.
-func (p *Program) preparedAs(name string) string {
+// preparedAs is the text that a name was given to: in the package that runs it, or else anywhere; "" when there is none,
+// or more than one.
+func (p *Program) preparedAs(pkg, name string) string {
 	if p.prepared == nil {
 		p.prepared = make(map[string]string)
 		if p.preparesByName() {
@@ -17,7 +18,10 @@ func (p *Program) preparedAs(name string) string {
 			}
 		}
 	}
-	return p.prepared[name]
+	if text := p.prepared[pkg+"|"+name]; text != "" {
+		return text
+	}
+	return p.prepared["|"+name]
 }
 
 func (p *Program) preparesByName() bool {
@@ -78,8 +82,11 @@ func (p *Program) nameText(f *Func, name string, v int32) {
 	if !ok || name == "" || sqltext.MayBeSQL(name) || !sqltext.MayBeSQL(text) {
 		return
 	}
-	if was, ok := p.prepared[name]; ok && was != text {
-		text = "" // of two texts it is not known which
+	for _, key := range [...]string{"|" + name, f.Pkg + "|" + name} {
+		if was, ok := p.prepared[key]; ok && was != text {
+			p.prepared[key] = "" // of two texts it is not known which
+			continue
+		}
+		p.prepared[key] = text
 	}
-	p.prepared[name] = text
 }
