@@ -90,7 +90,7 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 	var payloads []string
 	homes := make(map[string]string) // directory to package id
 	for _, unit := range units {
-		own := named == nil || named[importPath(unit.Package)] || named[strings.TrimSuffix(importPath(unit.Package), "_test")]
+		own := named == nil || named[finding.ImportPath(unit.Package)] || named[strings.TrimSuffix(finding.ImportPath(unit.Package), "_test")]
 		if own {
 			result.Broken = append(result.Broken, unit.Failures...)
 		}
@@ -132,6 +132,10 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 		result.Findings = append(result.Findings, f)
 	}
 	result.Findings = finding.Normalize(result.Findings)
+	var functions finding.Functions
+	for i := range result.Findings {
+		result.Findings[i].Function = functions.Of(result.Findings[i].Position)
+	}
 	return result, nil
 }
 
@@ -191,12 +195,6 @@ func home(homes map[string]string, file string) string {
 		return ""
 	}
 	return slices.Min(slices.Collect(maps.Values(homes)))
-}
-
-// importPath is the import path in a package id, without the test variant it was built for.
-func importPath(id string) string {
-	path, _, _ := strings.Cut(id, " ")
-	return path
 }
 
 // failure makes a Failure of the first error, whose leading position, if it has one, may be relative to Dir.
