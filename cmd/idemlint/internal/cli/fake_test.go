@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(cli.Command{Rules: fakeRules(), Tool: self, Dir: dir, Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx, args))
+	os.Exit(cli.Command{Rules: fakeRules(), Tool: self, Dir: dir, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}.Run(ctx, args))
 }
 
 func recordSkip(importPath string) {

@@ -36,6 +36,9 @@ type Linter struct {
 	// Progress gets what the go command says while it works: downloads, warnings, notes of the analyzers.
 	// Nil is nowhere.
 	Progress io.Writer
+
+	// Analysed, if not nil, is told each time that a package is done, from another goroutine.
+	Analysed func()
 }
 
 // A Failure is a package that could not be analysed, and why.
@@ -56,6 +59,9 @@ type Result struct {
 
 	// Failures are the packages that were not analysed, sorted by package.
 	Failures []Failure
+
+	// Packages are the import paths of those that were named and analysed, by all analyzers or some.
+	Packages map[string]bool
 }
 
 // Run analyses the packages that the patterns name. Packages that do not load or build are in the result's
@@ -86,12 +92,13 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 // reduce joins what the packages said. Findings are those of the packages that were named; dependencies say what
 // those do with them.
 func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []string) (*Result, error) {
-	result := new(Result)
+	result := &Result{Packages: make(map[string]bool)}
 	var payloads []string
 	homes := make(map[string]string) // directory to package id
 	for _, unit := range units {
 		own := named == nil || named[finding.ImportPath(unit.Package)] || named[strings.TrimSuffix(finding.ImportPath(unit.Package), "_test")]
 		if own {
+			result.Packages[finding.ImportPath(unit.Package)] = true
 			result.Broken = append(result.Broken, unit.Failures...)
 		}
 		for _, f := range unit.Findings {

@@ -36,7 +36,7 @@ func TestAFindingIsShownWithTheSourceThatCanBeRead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			if err := report.Text(&out, dir, []finding.Finding{{Position: tt.start, End: tt.end, Message: "m"}}); err != nil {
+			if err := report.Text(&out, &report.Report{Base: dir, Findings: []finding.Finding{{Position: tt.start, End: tt.end, Message: "m"}}}); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != tt.want {
