@@ -133,8 +133,9 @@ func (l *Lines) read(top string, diff []byte) error {
 // unquote is a file's name in a diff: in quotes with escapes when there is something odd about it, with a tab behind it
 // when there are spaces in it.
 func unquote(name string) (string, error) {
+	name = strings.TrimSuffix(name, "\t")
 	if !strings.HasPrefix(name, `"`) {
-		return strings.TrimSuffix(name, "\t"), nil
+		return name, nil
 	}
 	plain, err := strconv.Unquote(name)
 	if err != nil {
