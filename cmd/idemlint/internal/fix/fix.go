@@ -266,7 +266,7 @@ func edited(data []byte, edits []finding.Edit) []byte {
 }
 
 // compiling is those of the files with which everything compiles that does so without them. When not all do together,
-// each is tried alone.
+// they are taken one after another, as far as they do.
 func (p *planner) compiling(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
 	failed, err := p.Compile(ctx, files)
 	if err != nil || len(failed) == 0 {
@@ -276,17 +276,22 @@ func (p *planner) compiling(ctx context.Context, files map[string][]byte) (map[s
 	if err != nil || news(failed, before) == "" {
 		return files, err
 	}
+	good := make(map[string][]byte)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		failed, err := p.Compile(ctx, p.alone(name, files))
-		if err != nil {
+		trial := p.alone(name, files)
+		maps.Copy(trial, good)
+		if failed, err = p.Compile(ctx, trial); err != nil {
 			return nil, err
 		}
 		if why := news(failed, before); why != "" {
 			p.refused[name] = "it would not compile afterwards: " + why
+		} else {
+			maps.Copy(good, trial)
 		}
 	}
+	// A fix in several files is gone from all when it is from one.
 	files = p.build()
-	if len(files) == 0 {
+	if len(files) == 0 || maps.EqualFunc(files, good, bytes.Equal) {
 		return files, nil
 	}
 	if failed, err = p.Compile(ctx, files); err != nil {

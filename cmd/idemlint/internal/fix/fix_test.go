@@ -207,7 +207,7 @@ func TestWhatDidNotCompileBeforeKeepsNoFixBack(t *testing.T) {
 	wantSkipped(t, plan(t, fails(), fixed(edit(t, name, code, "one()", "1"))), 1)
 }
 
-func TestFilesThatCompileOnlyApartAreLeftAlone(t *testing.T) {
+func TestOfFilesThatCompileOnlyApartTheFirstIsFixed(t *testing.T) {
 	a, b := file(t, "a.go", code), file(t, "b.go", code)
 	together := func(_ context.Context, contents map[string][]byte) (map[string]string, error) {
 		if len(contents) > 1 {
@@ -216,7 +216,17 @@ func TestFilesThatCompileOnlyApartAreLeftAlone(t *testing.T) {
 		return nil, nil
 	}
 	p := plan(t, together, fixed(edit(t, a, code, "one()", "1")), fixed(edit(t, b, code, "one()", "1")))
-	wantSkipped(t, p, 0, "redeclared", "redeclared")
+	wantSkipped(t, p, 1, "redeclared")
+	after(t, p, a)
+}
+
+func TestAFixInSeveralFilesIsLeftOutOfAllWhenOneDoesNotCompile(t *testing.T) {
+	good, bad := file(t, "a.go", code), file(t, "b.go", code)
+	p := plan(t, fails(bad),
+		fixed(edit(t, good, code, "one()", "1")),
+		fixed(edit(t, good, code, "two()", "2"), edit(t, bad, code, "two()", "2")),
+		fixed(edit(t, bad, code, "one()", "1")))
+	wantSkipped(t, p, 0, "would not compile", "would not compile", "would not compile")
 	if len(p.Files) > 0 {
 		t.Errorf("%d files change", len(p.Files))
 	}

@@ -22,7 +22,7 @@ func (l Linter) Uncompiled(ctx context.Context, patterns []string, contents map[
 		return nil, fmt.Errorf("making a directory for changed files: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := writeOverlay(dir, contents)
+	overlay, names, err := writeOverlay(dir, contents)
 	if err != nil {
 		return nil, fmt.Errorf("writing the changed files for the compiler: %w", err)
 	}
@@ -38,7 +38,22 @@ func (l Linter) Uncompiled(ctx context.Context, patterns []string, contents map[
 	if err != nil {
 		return nil, fmt.Errorf("compiling: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
-	return compileErrors(out)
+	failed, err := compileErrors(out)
+	for pkg, text := range failed {
+		failed[pkg] = l.original(text, names)
+	}
+	return failed, err
+}
+
+// original names the file of an error as it is without the overlay, relative to Dir as the go command does.
+func (l Linter) original(text string, names map[string]string) string {
+	for file, name := range names {
+		if rel, err := filepath.Rel(l.Dir, name); err == nil {
+			name = rel
+		}
+		text = strings.ReplaceAll(text, file, name)
+	}
+	return text
 }
 
 // Foreign returns a function that tells files that belong to others: those of the module cache, of Go itself, and of
@@ -75,23 +90,24 @@ func (l Linter) Gone(ctx context.Context, paths []string) (map[string]bool, erro
 	return gone, nil
 }
 
-// writeOverlay writes contents into dir, and the file that tells the go command which files they stand for.
-func writeOverlay(dir string, contents map[string][]byte) (string, error) {
-	var overlay struct{ Replace map[string]string }
-	overlay.Replace = make(map[string]string)
+// writeOverlay writes contents into dir, and the file that tells the go command which files they stand for; names are
+// these by those that were written.
+func writeOverlay(dir string, contents map[string][]byte) (overlay string, names map[string]string, err error) {
+	var o struct{ Replace map[string]string }
+	o.Replace, names = make(map[string]string), make(map[string]string)
 	for name, data := range contents {
-		file := filepath.Join(dir, fmt.Sprintf("%d.go", len(overlay.Replace)))
+		file := filepath.Join(dir, fmt.Sprintf("%d.go", len(o.Replace)))
 		if err := os.WriteFile(file, data, 0o600); err != nil {
-			return "", err
+			return "", nil, err
 		}
-		overlay.Replace[name] = file
+		o.Replace[name], names[file] = file, name
 	}
-	data, err := json.Marshal(overlay)
+	data, err := json.Marshal(o)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	file := filepath.Join(dir, "overlay.json")
-	return file, os.WriteFile(file, data, 0o600)
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, names, os.WriteFile(overlay, data, 0o600)
 }
 
 // compileErrors reads what go list says: the packages that have an error, with its first line.
