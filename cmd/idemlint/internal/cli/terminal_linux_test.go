@@ -69,9 +69,7 @@ func TestTextIsColouredOnATerminalUnlessTheUserWantsNone(t *testing.T) {
 	}{
 		{"as it is", []string{"TERM=xterm", "NO_COLOR="}, nil, true},
 		{"with NO_COLOR", []string{"TERM=xterm", "NO_COLOR=1"}, nil, false},
-		{"with NO_COLOR, asked for", []string{"TERM=xterm", "NO_COLOR=1"}, []string{"-color", "always"}, true},
 		{"on one that is dumb", []string{"TERM=dumb", "NO_COLOR="}, nil, false},
-		{"not wanted", []string{"TERM=xterm", "NO_COLOR="}, []string{"-color", "never"}, false},
 		{"of another format", []string{"TERM=xterm", "NO_COLOR="}, []string{"-format", "github"}, false},
 	} {
 		out := onTerminal(t, dir, tt.env, append(tt.args, "./consumer")...)
