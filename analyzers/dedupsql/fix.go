@@ -69,8 +69,8 @@ func pathTo(fset *token.FileSet, file *ast.File, line, column int) []ast.Node {
 // is a plain INSERT with placeholders of PostgreSQL's.
 func afterInsert(lit *ast.BasicLit) (int, bool) {
 	text, err := strconv.Unquote(lit.Value)
-	if err != nil || text != lit.Value[1:len(lit.Value)-1] || strings.Contains(text, "--") || strings.Contains(text, "/*") {
-		return 0, false // Offsets in the text are not those in the source, or a comment may be last.
+	if err != nil || text != lit.Value[1:len(lit.Value)-1] {
+		return 0, false // Offsets in the text are not those in the source.
 	}
 	all := sqltext.Parse(text)
 	if len(all) != 1 {
@@ -122,7 +122,7 @@ func zeroRowsDecide(path []ast.Node) bool {
 		if ret, ok := s.(*ast.ReturnStmt); ok {
 			return len(ret.Results) > 1 && rows.compared(ret.Results[0]) != sameEitherWay
 		}
-		if branch, ok := s.(*ast.IfStmt); ok && branch.Init == nil && branch.Else == nil && rows.stopsAt(branch.Cond) && leaves(branch.Body) {
+		if branch, ok := s.(*ast.IfStmt); ok && rows.stopsIn(branch) {
 			return mentions(block.List[i+1:], executor)
 		}
 		if !errorCheck(s) {
@@ -185,6 +185,16 @@ func (r *rowCount) compared(e ast.Expr) meaning {
 		return someRows
 	}
 	return sameEitherWay
+}
+
+// stopsIn tells whether a statement leaves the function when there are zero rows.
+func (r *rowCount) stopsIn(s *ast.IfStmt) bool {
+	if s.Init != nil {
+		if init, ok := s.Init.(*ast.AssignStmt); !ok || !r.assigned(init) {
+			return false
+		}
+	}
+	return s.Else == nil && leaves(s.Body) && r.stopsAt(s.Cond)
 }
 
 // stopsAt tells whether a condition is true for zero rows, whatever else it asks.

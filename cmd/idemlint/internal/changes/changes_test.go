@@ -126,10 +126,13 @@ func TestAMovedFileHasOnlyItsChangesNew(t *testing.T) {
 func TestOddNamesAndLinesThatLookLikeADiffAreRead(t *testing.T) {
 	for _, name := range []string{"sp ace.go", "ü.go", `quo"te.go`, "tab\t.go", "a b/ä \\.go"} {
 		r := newRepo(t)
-		r.write(name, "1", "-- a/other.go", "++ b/other.go", "@@ -1 +1 @@")
+		r.write(name, "1", "-- a/other.go", "++ b/other.go", "@@ -1 +1 @@", "5", "6", "7")
+		r.write("z.go", "1", "2")
 		r.commit()
-		r.write(name, "1", "-- a/changed.go", "++ b/changed.go", "@@ -1 +7 @@", "5")
-		r.want(r.since("HEAD"), name, 2, 3, 4, 5)
+		r.write(name, "1", "-- a/changed.go", "++ b/changed.go", "@@ -1 +7 @@", "5", "6", "sieben")
+		r.write("z.go", "1", "zwei")
+		r.want(r.since("HEAD"), name, 2, 3, 4, 7)
+		r.want(r.since("HEAD"), "z.go", 2)
 		r.want(r.since("HEAD"), "changed.go")
 	}
 }

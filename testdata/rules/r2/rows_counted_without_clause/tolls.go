@@ -152,7 +152,7 @@ func (s *DB) OnPassage(ctx context.Context, rec *kgo.Record) error {
 	return tx.Commit()
 }
 
-// OnStrange has a literal that ends in a comment, behind which a clause would be none.
+// OnStrange has a literal that ends in a comment, behind which a clause would be none. It has a fix.
 func (s *DB) OnStrange(ctx context.Context, rec *kgo.Record) error {
 	p, err := decode(rec)
 	if err != nil {
@@ -171,6 +171,34 @@ func (s *DB) OnStrange(ctx context.Context, rec *kgo.Record) error {
 		return errNoRow
 	}
 	if _, err := tx.ExecContext(ctx, count, p.Gate); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// OnLate counts the passage before it asks: zero rows would undo it only because of the error.
+func (s *DB) OnLate(ctx context.Context, rec *kgo.Record) error {
+	p, err := decode(rec)
+	if err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	res, err := tx.ExecContext(ctx, `INSERT INTO processed_toll_events (event_id) VALUES ($1)`, p.EventID) // want R-KFK-IDEM-2
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, count, p.Gate); err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errNoRow
+	}
+	_, err = tx.ExecContext(ctx, count, p.Gate)
+	if err != nil {
 		return err
 	}
 	return tx.Commit()
