@@ -107,7 +107,7 @@ func (s *sarif) result(f finding.Finding, print string) sarifResult {
 	res := sarifResult{
 		RuleID:       page.Rule,
 		Level:        page.Severity,
-		Message:      sarifMessage{Text: f.Message},
+		Message:      sarifMessage{Text: strings.TrimPrefix(f.Message, f.Rule+": ")},
 		Locations:    []sarifLocation{s.location(f.Position, f.End)},
 		Fingerprints: map[string]string{fingerprintName: print},
 	}
