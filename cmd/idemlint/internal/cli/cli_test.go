@@ -332,6 +332,7 @@ func TestAWrongCallSaysTheRightOne(t *testing.T) {
 		{"nearly a sub-command", []string{"versoin"}, []string{`did you mean "idemlint version"?`}},
 		{"unknown word", []string{"lint"}, []string{`"lint"`, "idemlint ./..."}},
 		{"a directory without ./", []string{"consumer"}, []string{"idemlint ./consumer"}},
+		{"a format as a flag", []string{"-sarif"}, []string{"idemlint -format sarif"}},
 		{"unknown format", []string{"-format", "sarfi"}, []string{`"sarfi"`, "did you mean sarif?"}},
 		{"format like nothing", []string{"-format", "checkstyle"}, []string{"there are text, json, sarif, github, html"}},
 		{"colour like nothing", []string{"-color", "alway"}, []string{"did you mean always?"}},

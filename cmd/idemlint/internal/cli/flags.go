@@ -154,6 +154,9 @@ func (c Command) unknownFlag(fs *flag.FlagSet, name string) error {
 	if slices.Contains(c.Rules.Names(), name) {
 		return fmt.Errorf("unknown flag -%s; to choose a rule: %s -rules %s", name, rules.Analyzer, name)
 	}
+	if slices.Contains(formatNames(), name) {
+		return fmt.Errorf("unknown flag -%s; to choose a format: %s -format %s", name, rules.Analyzer, name)
+	}
 	if name == "V" || name == "version" {
 		return fmt.Errorf("unknown flag -%s; try %s version", name, rules.Analyzer)
 	}
