@@ -30,10 +30,12 @@ require (
 
 require (
 	github.com/Shopify/sarama v1.38.1
+	github.com/cenkalti/backoff/v4 v4.3.0
 	github.com/go-redis/redis/v8 v8.11.5
 	github.com/gofrs/uuid/v5 v5.4.0
 	github.com/gomodule/redigo v1.9.2
 	github.com/jackc/pgx/v4 v4.18.3
+	github.com/lib/pq v1.10.9
 	github.com/satori/go.uuid v1.2.0
 )
 

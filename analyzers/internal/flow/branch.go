@@ -1,7 +1,10 @@
 package flow
 
 import (
+	"strings"
+
 	"github.com/idemlint/idemlint/analyzers/internal/know"
+	"github.com/idemlint/idemlint/analyzers/internal/sqltext"
 )
 
 // branch takes the sides of a condition that can be taken.
@@ -278,6 +281,13 @@ func (w *walker) binary(ins *Instr) *Value {
 	return taintVal(t)
 }
 
+// hasText reports whether a text that is not known as a whole is surely not empty.
+func hasText(s string) bool { return strings.Trim(s, string(rune(sqltext.Hole))) != "" }
+
+func isEmptyText(v *Value) bool { return v.K == VStr && v.S == "" }
+
+func isEventID(v *Value) bool { return v.K == VTop && v.T.has(FromEventID) }
+
 // maxCount bounds how far a loop over something of a known length is counted.
 const maxCount = 16
 
@@ -314,6 +324,12 @@ func (w *walker) equal(x, y *Value) (eq, known bool) {
 			}
 			return x.S == y.S, true
 		}
+		if x.S == "" && hasText(y.S) || y.S == "" && hasText(x.S) {
+			return false, true
+		}
+	}
+	if w.in.money != nil && (isEmptyText(x) && isEventID(y) || isEmptyText(y) && isEventID(x)) {
+		return false, true // whether an event has an id is asked when it is decoded; where it is a key, it has one
 	}
 	return w.violation(x, y), w.violation(x, y)
 }

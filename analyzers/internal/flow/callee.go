@@ -139,6 +139,14 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		if len(args) == 1 && args[0].mixed {
 			return ok(top)
 		}
+		if len(args) == 1 && c.Fn == "len" && args[0].K == VStr {
+			switch s := args[0].S; {
+			case !hasHole(s):
+				return ok(&Value{K: VInt, I: int64(len(s)), T: args[0].T})
+			case hasText(s):
+				return ok(&Value{K: VTop, size: sizeSome, T: args[0].T})
+			}
+		}
 		if len(args) == 1 && args[0].K == VNil {
 			w.fr.exact = true
 			return ok(&Value{K: VInt})

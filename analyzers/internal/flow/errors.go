@@ -65,7 +65,8 @@ func (w *walker) wrap(ins *Instr, args []*Value) []*Value {
 	out := &Value{K: VErr, S: siteKey(ins.Pos), T: t}
 	if inner != nil {
 		out.S, out.Site = inner.S, inner.Site
-	} else if c.Name == "Join" || c.Name == "Wrap" || c.Name == "Unwrap" || c.Name == "WithStack" || c.Name == "Cause" || c.Name == "WithMessage" || c.Name == "Wrapf" {
+	} else if c.Name == "Join" || c.Name == "Wrap" || c.Name == "Unwrap" || c.Name == "WithStack" || c.Name == "Cause" || c.Name == "WithMessage" || c.Name == "Wrapf" ||
+		c.Name == "Permanent" || c.Name == "Unrecoverable" || c.Name == "RetryableError" {
 		if allNil(all) {
 			return []*Value{nilVal}
 		}

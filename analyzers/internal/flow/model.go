@@ -143,6 +143,13 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return one(w.nextRow(recv))
 	case know.Affected:
 		return w.affected(ins, recv)
+	case know.OpenDB:
+		// As a package variable: there before the message came.
+		db := &Value{K: VTop, Slot: "G|" + c.Pkg + "." + c.Name}
+		if len(c.Res) == 1 {
+			return one(db)
+		}
+		return one(fit(c, db, nilVal)...)
 	case know.UseTx:
 		out := *recv
 		if recv.O != nil && recv.O.Chain != nil {

@@ -70,7 +70,7 @@ func (o *ordering) coupleRow(w *walker, m, e *Event) {
 // couple finds out how a mark and a write miss each other.
 func (o *ordering) couple(w *walker, m, e *Event, markFirst bool) {
 	s, h := m.Site, e.Hit
-	if h.Kind != EffDB || m.Pos == e.Pos {
+	if h.Kind != EffDB || m.Pos == e.Pos || markFirst && completes(w.st.trace, m, h) {
 		return
 	}
 	switch {
@@ -92,6 +92,20 @@ func (o *ordering) couple(w *walker, m, e *Event, markFirst bool) {
 		}
 		o.put(pair{kind: k, mark: m, write: e})
 	}
+}
+
+// completes reports whether a write says, in the row that is the mark, what became of a remote call: no transaction can
+// hold the row, the call and its outcome.
+func completes(trace, m *Event, h *Hit) bool {
+	if h.Table == "" || !strings.EqualFold(h.Table, m.Site.Table) || !strings.HasPrefix(h.Desc, "UPDATE ") {
+		return false
+	}
+	for a := trace; a != nil && a != m; a = a.Prev {
+		if a.Kind == EvEffect && a.Hit.Kind != EffDB && a.Hit.Kind != EffRedis {
+			return true
+		}
+	}
+	return false
 }
 
 // commitBetween reports MarkCommitted when the mark's transaction was over before the write.

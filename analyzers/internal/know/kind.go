@@ -42,6 +42,7 @@ const (
 	CopyFrom    // bulk insert; Arg is the table
 
 	// Transactions and outcomes.
+	OpenDB      // opens the database: on what it returns no transaction is open
 	Begin       // returns a transaction
 	TxFunc      // Arg is the closure that runs in a transaction; it commits when the closure returns nil
 	Commit      //

@@ -166,6 +166,8 @@ var DriverError = map[Sym]DriverCode{
 const gorm = "gorm.io/gorm"
 
 var gormRows = []Row{
+	{gorm, "", "Open", OpenDB, -1, -1},
+	{bun, "", "NewDB", OpenDB, -1, -1},
 	{gorm, "DB", "Create", GormCreate, 0, -1},
 	{gorm, "DB", "CreateInBatches", GormCreate, 0, -1},
 	{gorm, "DB", "FirstOrCreate", GormFirstOrCreate, 0, -1},
