@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -57,7 +58,8 @@ type lane struct {
 	queue      []*item       // guarded by assignment.mu
 	wake       chan struct{} // holds a token when the queue may be non-empty
 	// Only the lane's goroutine uses the rest.
-	limit   int // events in the next batch
+	limit   int       // events in the next batch
+	lease   uuid.UUID // under which it holds intents, the zero UUID before the first
 	scratch scratch
 }
 

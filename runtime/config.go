@@ -104,8 +104,15 @@ type Config struct {
 	// the goodbye to the group, and OnAlarm, 5 s each.
 	ShutdownTimeout time.Duration
 
-	// Quarantine keeps the records whose id is outside the window,
-	// QuarantineTable{} by default.
+	// KeyLifetime is how long the providers that handlers call remember an
+	// idempotency key, 24 h by default; negative means for ever. An event that is
+	// older gets no key any more but goes to the quarantine: see IdempotencyKey and
+	// HandleCall, which also say from when on the age counts. Make it as much less
+	// than what the provider promises as a call may take and clocks may be wrong.
+	KeyLifetime time.Duration
+
+	// Quarantine keeps the records whose id is outside the window, and those too
+	// old for their idempotency keys, QuarantineTable{} by default.
 	Quarantine Quarantine
 	// DeadLetter takes the records that fail by their own fault. Without it such
 	// a record stops its partition.
@@ -159,6 +166,7 @@ func (c Config) withDefaults() Config {
 		{&c.CommitInterval, 100 * time.Millisecond},
 		{&c.RevokeTimeout, 3 * time.Second},
 		{&c.ShutdownTimeout, 20 * time.Second},
+		{&c.KeyLifetime, defaultKeyLifetime},
 	}
 	for _, d := range durations {
 		if *d.field == 0 {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -47,10 +48,13 @@ type Consumer struct {
 	misuses  []error
 	began    atomic.Bool
 	beginSQL string
+	// keyExpired is checkKeyAge, made a value once.
+	keyExpired func(uuid.UUID) error
 
 	// Known once the table was found.
 	markSQL    string
 	quarantine Quarantine
+	intents    intentSQL
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -113,6 +117,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		alarms:      alarms{wake: make(chan struct{}, 1)},
 		raised:      alarms{wake: make(chan struct{}, 1)},
 	}
+	c.keyExpired = c.checkKeyAge
 	var err error
 	c.maintainer, err = NewMaintainer(pool, MaintainerConfig{
 		Group: cfg.Group, Layout: cfg.Layout, Window: cfg.Window, Interval: cfg.MaintenanceInterval,

@@ -131,7 +131,7 @@ const (
 // handler made of it. SQLSTATE classes are those of PostgreSQL's appendix
 // "PostgreSQL Error Codes".
 func judge(err error, connLost bool) verdict {
-	if errors.Is(err, ErrTransactionControl) || errors.Is(err, errLeftOpen) {
+	if errors.Is(err, ErrTransactionControl) || errors.Is(err, errLeftOpen) || errors.Is(err, ErrNoEvent) || errors.Is(err, ErrSharedKey) {
 		return environment // a mistake of the code
 	}
 	own := new(databaseError)

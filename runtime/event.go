@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/idemlint/idemlint/runtime/internal/idemkey"
 )
 
 // An Event is one decoded record as a handler gets it.
@@ -25,9 +27,10 @@ type Event[T any] struct {
 // Handle registers fn for the events of a topic. fn runs inside the batch's
 // transaction, once for every event that has not been processed by this group
 // before, in partition order (with Config.Concurrency above one: in order of
-// each key). It does its work through tx, directly or with Queue, and through
-// nothing else: what it writes there and the mark that the event is processed
-// commit together or not at all.
+// each key). It does its work through tx, directly or with Queue: what it writes
+// there and the mark that the event is processed commit together or not at all.
+// What it does by any other way happens at least once. A call that moves money
+// belongs into HandleCall or, if it is quick, needs at least an IdempotencyKey.
 //
 // An error, a panic or the end of fn's goroutine (runtime.Goexit) rolls the batch
 // back. If a record is at fault, the batch is run again in smaller parts so that only
@@ -55,20 +58,21 @@ func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pg
 		c.misuse(fmt.Errorf("topic %q: nil handler", topic))
 		return
 	}
-	c.register(topic, &typedHandler[T]{one: fn})
+	c.register(topic, &typedHandler[T]{consumer: c, one: fn})
 }
 
 // HandleBatch is Handle for handlers that work on all fresh events of a batch
 // at once, in partition order. events is never empty and holds at most
 // Config.BatchSize events; it is valid until fn returns. After an error that may
 // be a record's fault, fn is called again with fewer events, in transactions of their
-// own, in the end with a single one.
+// own, in the end with a single one. Its context belongs to all of its events: see
+// ForEvent for idempotency keys.
 func HandleBatch[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, events []Event[T]) error) {
 	if fn == nil {
 		c.misuse(fmt.Errorf("topic %q: nil handler", topic))
 		return
 	}
-	c.register(topic, &typedHandler[T]{many: fn})
+	c.register(topic, &typedHandler[T]{consumer: c, many: fn})
 }
 
 // handler hides a topic's type parameter from the consumer.
@@ -115,8 +119,10 @@ func inGoroutine(do, ended func()) {
 var errGoexit = errors.New("the goroutine was ended (runtime.Goexit, testing.T.FailNow)")
 
 type typedHandler[T any] struct {
-	one  func(context.Context, pgx.Tx, Event[T]) error
-	many func(context.Context, pgx.Tx, []Event[T]) error
+	consumer *Consumer
+	scope    func(uuid.UUID) *idemkey.Scope // where scopes outlive the handler; may be nil
+	one      func(context.Context, pgx.Tx, Event[T]) error
+	many     func(context.Context, pgx.Tx, []Event[T]) error
 }
 
 func (h *typedHandler[T]) newBatch(dec Decoder, capacity int) batch {
@@ -127,6 +133,7 @@ type typedBatch[T any] struct {
 	handler *typedHandler[T]
 	decoder Decoder
 	events  []Event[T]
+	scopes  []idemkey.Scope // like events, once a handler has run
 }
 
 func (b *typedBatch[T]) decode(rec *kgo.Record) (id uuid.UUID, err error) {
@@ -163,7 +170,7 @@ func (b *typedBatch[T]) runOne(ctx context.Context, tx *batchTx, i int) error {
 
 func (b *typedBatch[T]) call(ctx context.Context, tx *batchTx, i int) (err error) {
 	defer catch(&err)
-	return b.handler.one(ctx, tx, b.events[i])
+	return b.handler.one(idemkey.With(ctx, b.scopeOf(i)), tx, b.events[i])
 }
 
 func (b *typedBatch[T]) runMany(ctx context.Context, tx *batchTx, indexes []int) error {
@@ -187,7 +194,23 @@ func (b *typedBatch[T]) runMany(ctx context.Context, tx *batchTx, indexes []int)
 
 func (b *typedBatch[T]) callMany(ctx context.Context, tx *batchTx, events []Event[T]) (err error) {
 	defer catch(&err)
-	return b.handler.many(ctx, tx, events)
+	scopes := make([]idemkey.Scope, len(events))
+	for i := range events {
+		scopes[i] = b.handler.consumer.scope(events[i].ID)
+	}
+	return b.handler.many(idemkey.WithBatch(ctx, idemkey.NewBatch(scopes)), tx, events)
+}
+
+// scopeOf returns a scope for an attempt at event i.
+func (b *typedBatch[T]) scopeOf(i int) *idemkey.Scope {
+	if b.handler.scope != nil {
+		return b.handler.scope(b.events[i].ID)
+	}
+	if b.scopes == nil {
+		b.scopes = make([]idemkey.Scope, len(b.events))
+	}
+	b.scopes[i] = b.handler.consumer.scope(b.events[i].ID)
+	return &b.scopes[i]
 }
 
 // settle judges what a handler returned against what became of its

@@ -16,6 +16,7 @@ func (l *lane) isolate(items []*item, failure *txFailure) (*outcome, error) {
 	c := a.consumer
 	total := &outcome{}
 	limit, suspect := narrow(len(items), failure)
+	park(failure)
 	for len(items) > 0 {
 		n := min(limit, len(items))
 		if at := indexOf(items[:n], suspect); at >= 0 {
@@ -33,6 +34,9 @@ func (l *lane) isolate(items []*item, failure *txFailure) (*outcome, error) {
 			return nil, err
 		case n > 1:
 			limit, suspect = narrow(n, failure)
+			park(failure)
+			continue
+		case park(failure):
 			continue
 		default:
 			failed := FailedRecord{Record: items[0].rec, Group: c.cfg.Group, EventID: failure.eventID, Err: failure.err}
@@ -61,4 +65,15 @@ func indexOf(items []*item, of *item) int {
 		}
 	}
 	return -1
+}
+
+// park sees to it that a record whose event is too old for its idempotency key goes
+// to the quarantine with the next attempt. It is false if that is not what failed.
+func park(failure *txFailure) bool {
+	var expired *KeyExpiredError
+	if failure.item == nil || failure.item.parked != nil || !errors.As(failure.err, &expired) {
+		return false
+	}
+	failure.item.parked = expired
+	return true
 }

@@ -54,7 +54,7 @@ func (c *Consumer) bind(table tableInfo) error {
 		}
 		c.quarantine = QuarantineTable{schema: table.quarantine}
 	}
-	return nil
+	return c.bindIntents(table)
 }
 
 // needsRepair tells whether the table will not become ready by waiting.

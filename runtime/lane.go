@@ -36,6 +36,9 @@ func (l *lane) run() {
 func (l *lane) process(items []*item) (int, bool) {
 	a := l.assignment
 	c := a.consumer
+	if h, ok := a.handler.(caller); ok {
+		return l.processCalls(h.settings(), items)
+	}
 	for attempt := 1; ; attempt++ {
 		if attempt > 1 && a.isClosing() {
 			return 0, false

@@ -82,7 +82,11 @@ func (l *lane) plan(items []*item) *plan {
 		}
 		event := len(p.ids)
 		p.ids, p.itemOf = append(p.ids, id), append(p.itemOf, i)
-		if err := c.maintainer.Check(id, now); err != nil {
+		err = c.maintainer.Check(id, now)
+		if err == nil {
+			err = it.parked
+		}
+		if err != nil {
 			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.rec, id, err))
 			continue
 		}

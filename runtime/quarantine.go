@@ -29,11 +29,18 @@ type Quarantined struct {
 	Detail string
 }
 
-// NewQuarantined is a record refused because of err. The reason is that of an *OutOfWindowError in err, else empty.
+// NewQuarantined is a record refused because of err. The reason is that of an *OutOfWindowError in err, ReasonKeyExpired
+// or ReasonCallUnknown for a *KeyExpiredError or *CallUnknownError, else empty.
 func NewQuarantined(group string, record *kgo.Record, id uuid.UUID, err error) Quarantined {
 	q := Quarantined{Group: group, Record: record, EventID: id, Detail: err.Error()}
 	if out := new(OutOfWindowError); errors.As(err, &out) {
 		q.Reason = out.Reason
+	}
+	if expired := new(KeyExpiredError); errors.As(err, &expired) {
+		q.Reason = ReasonKeyExpired
+	}
+	if unknown := new(CallUnknownError); errors.As(err, &unknown) {
+		q.Reason = ReasonCallUnknown
 	}
 	return q
 }

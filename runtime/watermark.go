@@ -6,6 +6,9 @@ import "github.com/twmb/franz-go/pkg/kgo"
 type item struct {
 	rec  *kgo.Record
 	done bool // guarded by the assignment's lock
+	// parked is why the record goes to the quarantine, found by an attempt at it.
+	// Only its lane's goroutine uses it.
+	parked error
 }
 
 // watermark follows the records of one assignment in the order in which they

@@ -42,9 +42,17 @@ const (
 	BeforeOffsetCommit
 	// AfterOffsetCommit: the broker has answered an offset commit.
 	AfterOffsetCommit
+
+	// The steps of a call in two transactions, which come between AfterCommit of the
+	// first and AfterBegin of the second.
+
+	// AfterIntent: the intents are committed, no call has been made.
+	AfterIntent
+	// AfterCall: the calls have been made, no result has been written.
+	AfterCall
 )
 
-// Steps lists every step in order.
+// Steps lists every step in order, but for those of CallSteps.
 func Steps() []Step {
 	return []Step{
 		AfterPoll, AfterDecode, AfterBegin, AfterMark, AfterHandlers,
@@ -52,11 +60,15 @@ func Steps() []Step {
 	}
 }
 
+// CallSteps lists the steps that only a call in two transactions passes.
+func CallSteps() []Step { return []Step{AfterIntent, AfterCall} }
+
 // String returns the step's name as in this package.
 func (s Step) String() string {
 	names := [...]string{
 		"AfterPoll", "AfterDecode", "AfterBegin", "AfterMark", "AfterHandlers",
 		"BeforeCommit", "AfterCommit", "AfterWatermark", "BeforeOffsetCommit", "AfterOffsetCommit",
+		"AfterIntent", "AfterCall",
 	}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("Step(%d)", int(s))
