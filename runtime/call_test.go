@@ -193,8 +193,7 @@ func TestAnEventInTwoConsumersAtOnceIsCalledByOne(t *testing.T) {
 	call.Timeout = patience
 	r := w.start(w.config(), w.pays(call))
 	w.eventually("the second lane has found the intent taken", func() bool {
-		return here.Load() == 1 && w.count(`SELECT count(*) FROM pg_stat_user_tables WHERE relname = 'call_intent'`) == 1 &&
-			r.Stats().Processed == 0 && len(r.Paused()) > 0
+		return here.Load() == 1 && len(r.Paused()) > 0
 	})
 	close(goOn)
 	w.caughtUp()
