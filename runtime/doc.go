@@ -34,11 +34,41 @@
 // is no record's fault (the database, a connection, a mistake of the code) is tried
 // again for ever, with alarms, and skips nothing.
 //
+// # Money
+//
+// A call to a payment provider is not rolled back with the transaction. HandleCall
+// makes it in two: an intent is committed, the call is made outside of any
+// transaction, and its result is committed with the mark. What a crash leaves in
+// between is gone on with when the record is delivered again:
+//
+//	crash after                  what is there            what happens next
+//	nothing                      nothing                  from the beginning
+//	the intent is committed      the intent               the call, with its key
+//	the provider moved money     the intent               the call, with the same key and
+//	                                                      request; the provider answers as before
+//	the result is committed      mark and result          the record is a duplicate
+//
+// The key is a UUID v5 of event id, group and step (IdempotencyKey), set by a
+// KeyTransport or the interceptors of package grpcidem. These refuse a mutating call
+// that belongs to no event, and one of two that would share a key. A provider
+// forgets keys; what is delivered later than Config.KeyLifetime goes to the quarantine
+// for a person and is not paid again.
+//
+// A call that a handler of Handle makes inside of its transaction needs the same key.
+// It then moves money once, too, but holds a connection and the marks of its batch
+// while the provider thinks, and knows its age only from the event's id.
+//
+// What rests on the provider: that it takes the key, keeps it for as long as it says,
+// and answers a repeated key with the first answer. A provider without keys is asked
+// before each call whether it was made, by whatever reference it keeps; no client can
+// make such a call exactly once.
+//
 // # What holds, and what does not
 //
 // What a handler writes through its pgx.Tx happens once. What it does by any
 // other way (another connection, an HTTP call, another broker) happens at least
-// once: a batch may be tried several times.
+// once: a batch may be tried several times. A call with an idempotency key happens
+// once as far as its provider keeps the key.
 //
 // Events of one key are applied in the order of their offsets, as far as the
 // producer keeps a key in one partition.
