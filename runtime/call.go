@@ -30,8 +30,9 @@ type Call[T, Q, R any] struct {
 	// writes what has to be there before the call and returns what the call is to
 	// send. The runtime stores that as JSON and gives it to Do on every attempt, so
 	// that a call that is tried again sends the same although the world has changed:
-	// providers refuse a key that comes with another request. Without Intent nothing
-	// is written but the intent itself, and Do gets the zero Q.
+	// providers refuse a key that comes with another request. What must not be stored,
+	// such as a card's number, is not for Q. Without Intent nothing is written but the
+	// intent itself, and Do gets the zero Q.
 	Intent func(ctx context.Context, tx pgx.Tx, e Event[T]) (Q, error)
 
 	// Do makes the call. It runs outside of any transaction and holds no connection.

@@ -30,6 +30,9 @@ func (l *lane) processCalls(s callSettings, items []*item) (int, bool) {
 		}
 		left := r.leftItems()
 		progress := len(left) < len(r.plan.items)
+		if progress {
+			attempt = 1
+		}
 		pending = slices.Concat(left, pending[len(r.plan.items):])
 
 		var failure *txFailure
@@ -58,9 +61,6 @@ func (l *lane) processCalls(s callSettings, items []*item) (int, bool) {
 			held, pending = nil, pending[len(left):]
 		case a.ctx.Err() != nil || !l.handleFailure(left, attempt, err):
 			return 0, false
-		}
-		if progress {
-			attempt = 1
 		}
 	}
 	held = nil

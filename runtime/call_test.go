@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,7 +20,9 @@ import (
 )
 
 // payment is the call that most tests use: an order is charged and booked.
-func payment(p *provider) runtime.Call[order, charge, receipt] {
+func payment(p *provider) runtime.Call[order, charge, receipt] { return paymentBy(p.charge) }
+
+func paymentBy(pay func(context.Context, charge) (receipt, error)) runtime.Call[order, charge, receipt] {
 	return runtime.Call[order, charge, receipt]{
 		Step:    "charge",
 		Timeout: 100 * time.Millisecond,
@@ -27,7 +30,7 @@ func payment(p *provider) runtime.Call[order, charge, receipt] {
 			return charge{Order: e.ID, Amount: e.Payload.Amount}, nil
 		},
 		Do: func(ctx context.Context, e runtime.Event[order], c charge) (receipt, error) {
-			return p.charge(ctx, c)
+			return pay(ctx, c)
 		},
 		Result: func(ctx context.Context, tx pgx.Tx, e runtime.Event[order], r receipt) error {
 			return runtime.Queue(ctx, tx, insertSQL, e.ID, e.Payload.Key, e.Payload.Seq, r.Amount)
@@ -59,7 +62,7 @@ func nasty(int, charge) mischief {
 // late and fails, records that are there twice, and a consumer that crashes again and
 // again at one step.
 func TestMoneyMovesOnceOverCrashesAtEachStep(t *testing.T) {
-	for _, step := range append(seam.Steps(), seam.CallSteps()...) {
+	for i, step := range append(seam.Steps(), seam.CallSteps()...) {
 		t.Run(step.String(), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, 2)
@@ -69,6 +72,7 @@ func TestMoneyMovesOnceOverCrashesAtEachStep(t *testing.T) {
 			n := 40 * scale(t)
 			w.produce(withRepeats(orders(n, 15))...)
 			cfg := w.config()
+			cfg.Concurrency = 1 + i%2
 			crashes := 0
 			for i := range 4 {
 				if w.crashAt(cfg, step, 1+rand.Int64N(4)*int64(min(i, 1)), w.pays(payment(p))) {
@@ -87,6 +91,37 @@ func TestMoneyMovesOnceOverCrashesAtEachStep(t *testing.T) {
 			w.noIntents()
 		})
 	}
+}
+
+// TestMoneyMovesOnceOverKilledProcesses kills the process with SIGKILL at the steps that
+// a call has.
+func TestMoneyMovesOnceOverKilledProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.monotone()
+	p := newProvider(t)
+	p.mischief = nasty
+	total, kills := 0, 0
+	for _, step := range []seam.Step{seam.AfterMark, seam.AfterIntent, seam.AfterCall, seam.BeforeCommit, seam.AfterCommit, seam.AfterWatermark} {
+		events := orders(20*scale(t), 10)
+		for i := range events {
+			events[i].Key = fmt.Sprintf("%s-%s", step, events[i].Key)
+		}
+		w.produce(withRepeats(events)...)
+		total += len(events)
+		if w.runVictim(runtime.Classic, step, 1+rand.N(3), p.URL) {
+			kills++
+		}
+	}
+	w.runVictim(runtime.Classic, -1, 0, p.URL)
+	t.Logf("%d processes were killed", kills)
+	if kills < 3 {
+		t.Errorf("only %d processes were killed", kills)
+	}
+	p.movedOnce(total)
+	w.exactly(total)
+	w.orderedPerKey()
+	w.noIntents()
 }
 
 // crashAt runs a consumer until it has crashed when it came to a step for the nth time,

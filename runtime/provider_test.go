@@ -168,24 +168,25 @@ func (p *provider) movedOnce(n int) {
 	}
 }
 
-// client sends charges with their event's key.
-func (p *provider) client() *http.Client {
-	return &http.Client{Transport: &runtime.KeyTransport{Base: p.Client().Transport}}
-}
-
 var errDeclined = errors.New("declined")
 
 // charge asks for a charge and reads the receipt.
 func (p *provider) charge(ctx context.Context, c charge) (receipt, error) {
+	return chargeAt(ctx, p.URL, p.Client().Transport, c)
+}
+
+// chargeAt asks a provider for a charge with the key of the context's event.
+func chargeAt(ctx context.Context, provider string, base http.RoundTripper, c charge) (receipt, error) {
 	body, err := json.Marshal(c)
 	if err != nil {
 		return receipt{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/charges", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, provider+"/charges", bytes.NewReader(body))
 	if err != nil {
 		return receipt{}, err
 	}
-	resp, err := p.client().Do(req)
+	client := &http.Client{Transport: &runtime.KeyTransport{Base: base}}
+	resp, err := client.Do(req)
 	if err != nil {
 		return receipt{}, err
 	}

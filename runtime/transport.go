@@ -75,6 +75,14 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// CloseIdleConnections closes those of Base, if it knows how, for
+// http.Client.CloseIdleConnections.
+func (t *KeyTransport) CloseIdleConnections() {
+	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
 func (t *KeyTransport) base() http.RoundTripper {
 	if t.Base == nil {
 		return http.DefaultTransport
