@@ -216,6 +216,8 @@ func TestAnEventInTwoConsumersAtOnceIsCalledByOne(t *testing.T) {
 	p := newProvider(t)
 	var here atomic.Int64
 	goOn := make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
 	p.meet = func(charge) {
 		here.Add(1)
 		<-goOn
@@ -230,7 +232,7 @@ func TestAnEventInTwoConsumersAtOnceIsCalledByOne(t *testing.T) {
 	w.eventually("the second lane has found the intent taken", func() bool {
 		return here.Load() == 1 && len(r.Paused()) > 0
 	})
-	close(goOn)
+	release()
 	w.caughtUp()
 	if got := here.Load(); got != 1 {
 		t.Errorf("%d calls, want 1", got)
@@ -251,6 +253,7 @@ func TestACallWhoseLeaseIsOverIsMadeAgainByAnother(t *testing.T) {
 	first, second := record(w.topic, 1, event), record(w.topic, 1, event)
 	second.Partition = 1
 	asleep, wake := make(chan struct{}), make(chan struct{})
+	rouse := sync.OnceFunc(func() { close(wake) })
 	var runs atomic.Int64
 	call := payment(p)
 	call.Do = func(ctx context.Context, e runtime.Event[order], c charge) (receipt, error) {
@@ -262,11 +265,12 @@ func TestACallWhoseLeaseIsOverIsMadeAgainByAnother(t *testing.T) {
 		return p.charge(ctx, c)
 	}
 	r := w.start(w.config(), w.pays(call))
+	t.Cleanup(rouse)
 	w.produceRecords(first)
 	<-asleep
 	w.produceRecords(second)
 	w.eventually("the other lane has brought the event to its end", func() bool { return r.Stats().Processed == 1 })
-	close(wake)
+	rouse()
 	w.caughtUp()
 	if got := p.seen(); got != 2 {
 		t.Errorf("%d requests, want one of each lane", got)

@@ -18,7 +18,7 @@ type snapshot map[string][]string
 const outsideTable = "(outside)"
 
 // runtimeTables are the runtime's own, which count deliveries and times.
-const runtimeTables = `^(processed_event(_.*)?|idemlint_migration|quarantined_event)$`
+const runtimeTables = `^(processed_event(_.*)?|idemlint_migration|quarantined_event|call_intent)$`
 
 // takeSnapshot reads all ordinary tables of all schemas but the system's and the runtime's own.
 func takeSnapshot(ctx context.Context, pool *pgxpool.Pool, ignore []string) (snapshot, error) {
