@@ -424,8 +424,14 @@ func TestADefiniteFailureWithoutADeadLetterStopsThePartitionAtIt(t *testing.T) {
 		return none
 	}
 	w.produce(events...)
-	w.start(w.config(), w.pays(payment(p)))
+	r := w.start(w.config(), w.pays(payment(p)))
 	w.eventually("the partition stops", func() bool { return len(w.alarmsOf(runtime.AlarmPartitionStopped)) == 1 })
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if at := w.committed()[0]; at != 4 {
+		t.Errorf("offset %d is committed, want the declined event's 4", at)
+	}
 	if a := w.alarmsOf(runtime.AlarmPartitionStopped)[0]; a.Offset != 4 || !errors.Is(a.Err, errDeclined) {
 		t.Errorf("it stopped at %d with %v, want the declined event's 4", a.Offset, a.Err)
 	}
@@ -496,8 +502,14 @@ func TestARecordThatCannotBeDecodedStopsThePartitionAfterTheCallsBeforeIt(t *tes
 		}
 		w.produce(e)
 	}
-	w.start(w.config(), w.pays(payment(p)))
+	r := w.start(w.config(), w.pays(payment(p)))
 	w.eventually("the partition stops", func() bool { return len(w.alarmsOf(runtime.AlarmPartitionStopped)) == 1 })
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if at := w.committed()[0]; at != 3 {
+		t.Errorf("offset %d is committed, want the bad record's 3", at)
+	}
 	p.movedOnce(3)
 	w.exactly(3)
 }
