@@ -271,7 +271,7 @@ func TestMoneyMovesOnceFromATransactionThatIsTriedAgain(t *testing.T) {
 	for name, register := range map[string]func(*world, *provider) func(*runtime.Consumer){
 		"one at a time": (*world).chargesEach, "in batches": (*world).chargesBatch,
 	} {
-		for _, step := range []seam.Step{seam.AfterHandlers, seam.BeforeCommit, seam.AfterCommit, seam.AfterWatermark} {
+		for _, step := range []seam.Step{seam.BeforeCommit, seam.AfterCommit} {
 			t.Run(name+"/"+step.String(), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 2)
