@@ -178,9 +178,12 @@ type callSettings struct {
 	parallel           int
 }
 
-// calls is a batch of events each of which is a call. As a batch it runs the intents.
+// calls is a batch of events each of which is a call. It cannot be run like another:
+// its events are not done when a transaction is.
 type calls interface {
 	batch
+	// intents returns a batch that runs the intents of the same events.
+	intents() batch
 	// request returns what the intent of event i, which has run, says to send.
 	request(i int) []byte
 	// do makes the call of event i and returns its answer. It is called from several
@@ -209,6 +212,14 @@ func (h *callHandler[T, Q, R]) newBatch(dec Decoder, capacity int) batch {
 	}
 	return b
 }
+
+// run refuses: to mark the events of these intents as processed would be to lose the
+// calls.
+func (b *callBatch[T, Q, R]) run(context.Context, *batchTx, []int) error {
+	return &databaseError{doing: "handling calls", err: errors.New("their intents alone are no end of them")}
+}
+
+func (b *callBatch[T, Q, R]) intents() batch { return &b.typedBatch }
 
 type callBatch[T, Q, R any] struct {
 	typedBatch[T]

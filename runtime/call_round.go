@@ -205,7 +205,7 @@ func (t *intending) run(ctx context.Context, tx *batchTx, ask []uuid.UUID) error
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := runHandlers(ctx, tx, t.batch, fresh); err != nil {
+	if err := runHandlers(ctx, tx, t.batch.intents(), fresh); err != nil {
 		return err
 	}
 	if err := c.dbStep(seam.AfterHandlers); err != nil {
