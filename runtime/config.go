@@ -104,11 +104,24 @@ type Config struct {
 	// the goodbye to the group, and OnAlarm, 5 s each.
 	ShutdownTimeout time.Duration
 
+	// MaxAttempts is how often the handler is run for a record by itself that keeps
+	// failing, 3 by default, with the usual backoff in between and the partition's later
+	// records (of its lane) waiting. It is for failures that may pass: a handler's
+	// own error without a SQLSTATE, a panic, whatever is marked with ErrTransient. What
+	// cannot pass (an undecodable record, a data error of PostgreSQL, ErrPermanent) is
+	// not tried again.
+	MaxAttempts int
+
 	// Quarantine keeps the records whose id is outside the window,
 	// QuarantineTable{} by default.
 	Quarantine Quarantine
-	// DeadLetter takes the records that fail by their own fault. Without it such
-	// a record stops its partition.
+	// DeadLetterTopic is the topic that records go to that fail by their own fault,
+	// with the Header… headers. It must exist. A record is written there with acks=all,
+	// and the answer is awaited, before its offset moves; while that fails the partition
+	// waits, with AlarmDeadLetter, and nothing is skipped. With neither DeadLetterTopic
+	// nor DeadLetter such a record stops its partition.
+	DeadLetterTopic string
+	// DeadLetter takes such records instead of a topic.
 	DeadLetter DeadLetter
 	// OnAlarm is called for every Alarm, one after the other. The alarm has been
 	// logged by then. While a call does not return, no other is made; beyond a
@@ -129,6 +142,8 @@ type FailedRecord struct {
 	Group string
 	// EventID is the event's id, the zero UUID if the record could not be decoded.
 	EventID uuid.UUID
+	// Attempt is how many attempts at the record by itself have failed, at least 1.
+	Attempt int
 	// Err is the reason.
 	Err error
 }
@@ -171,6 +186,9 @@ func (c Config) withDefaults() Config {
 	if c.Concurrency == 0 {
 		c.Concurrency = 1
 	}
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = 3
+	}
 	if c.MaxBuffered == 0 {
 		c.MaxBuffered = 8 * c.BatchSize
 	}
@@ -211,6 +229,8 @@ func (c Config) validate() error {
 	refuse(!utf8.ValidString(c.Group) || strings.ContainsRune(c.Group, 0), "Group %q cannot be stored as text", c.Group)
 	refuse(c.BatchSize < 1 || c.BatchSize > maxBatchSize, "BatchSize %d is not between 1 and %d", c.BatchSize, maxBatchSize)
 	refuse(c.Concurrency < 1 || c.Concurrency > maxConcurrency, "Concurrency %d is not between 1 and %d", c.Concurrency, maxConcurrency)
+	refuse(c.MaxAttempts < 1, "MaxAttempts %d is not positive", c.MaxAttempts)
+	refuse(c.DeadLetterTopic != "" && c.DeadLetter != nil, "DeadLetterTopic %q and DeadLetter are two places for one record", c.DeadLetterTopic)
 	refuse(c.MaxBuffered < 1, "MaxBuffered %d is not positive", c.MaxBuffered)
 	refuse(c.Protocol != Classic && c.Protocol != KIP848, "Protocol %d is unknown", c.Protocol)
 	for name, d := range map[string]time.Duration{

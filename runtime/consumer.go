@@ -80,6 +80,7 @@ type Consumer struct {
 	commitFailed int           // in a row; guarded by commitMu
 
 	maintainer *Maintainer
+	producer   *kgo.Client // of dead letters; nil without a need
 	admin      *kgo.Client // asks about offsets; never consumes
 
 	lagMu     sync.Mutex
@@ -172,6 +173,11 @@ func (c *Consumer) Run(ctx context.Context) error {
 		}
 		return fmt.Errorf("running consumer: %w", err)
 	}
+	closeProducer, err := c.openProducer(ctx)
+	if err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	defer closeProducer()
 	c.hook = seam.From(ctx)
 	c.work, c.cancelWork = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.cancelWork(nil)
@@ -208,17 +214,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // adminOptions are those of a client that is no member of the group and consumes
 // nothing, whatever KafkaOptions ask for.
-func (c *Consumer) adminOptions() []kgo.Opt {
-	var opts []kgo.Opt
-	for _, opt := range c.cfg.KafkaOptions {
-		_, group := opt.(kgo.GroupOpt)
-		_, consumer := opt.(kgo.ConsumerOpt)
-		if !group && !consumer {
-			opts = append(opts, opt)
-		}
-	}
-	return append(opts, kgo.SeedBrokers(c.cfg.Brokers...))
-}
+func (c *Consumer) adminOptions() []kgo.Opt { return plainOptions(c.cfg.Brokers, c.cfg.KafkaOptions) }
 
 // checkOptions refuses KafkaOptions that cannot be overridden.
 func (c *Consumer) checkOptions() error {

@@ -53,7 +53,7 @@ func (l *lane) process(items []*item) (int, bool) {
 			l.limit = min(c.cfg.BatchSize, l.limit*2)
 			return len(run), l.settle(out)
 		}
-		if a.ctx.Err() != nil || !l.handleFailure(run, attempt, err) {
+		if a.ctx.Err() != nil || errors.Is(err, errEnding) || !l.handleFailure(run, attempt, err) {
 			return 0, false
 		}
 	}
@@ -169,7 +169,11 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 	a := l.assignment
 	c := a.consumer
 	for attempt := 1; ; attempt++ {
-		err := a.putGuarded(failed)
+		err := l.putFailed(failed)
+		if errors.Is(err, seam.ErrCrash) {
+			c.fail(err)
+			return false
+		}
 		if err == nil {
 			c.stats.deadLettered.Add(1)
 			return true
@@ -189,6 +193,18 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 			return false
 		}
 	}
+}
+
+// putFailed is one attempt to put a record out of the way.
+func (l *lane) putFailed(failed FailedRecord) error {
+	c := l.assignment.consumer
+	if err := c.step(seam.BeforeDeadLetter); err != nil {
+		return err
+	}
+	if err := l.assignment.putGuarded(failed); err != nil {
+		return err
+	}
+	return c.step(seam.AfterDeadLetter)
 }
 
 func (a *assignment) putGuarded(failed FailedRecord) (err error) {

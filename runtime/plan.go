@@ -72,7 +72,7 @@ func (l *lane) plan(items []*item) *plan {
 			continue
 		}
 		if err != nil {
-			failed := FailedRecord{Record: it.rec, Group: c.cfg.Group, Err: fmt.Errorf("decoding: %w", err)}
+			failed := FailedRecord{Record: it.rec, Group: c.cfg.Group, Attempt: 1, Err: fmt.Errorf("decoding: %w", err)}
 			if c.cfg.DeadLetter == nil {
 				p.stop, p.items = &failed, items[:i]
 				break

@@ -11,12 +11,13 @@ type Stats struct {
 	Quarantined   int64 // records refused because their id is outside the window
 	DeadLettered  int64 // records given to Config.DeadLetter
 	Retries       int64 // attempts that failed by no record's fault
+	RecordRetries int64 // further attempts at a record by itself that failed by its own fault
 	Isolations    int64 // batches run again in parts to find a guilty record
 	OffsetCommits int64 // offset commits sent
 }
 
 type stats struct {
-	batches, processed, duplicates, skipped, quarantined, deadLettered, retries, isolations, offsetCommits atomic.Int64
+	batches, processed, duplicates, skipped, quarantined, deadLettered, retries, recordRetries, isolations, offsetCommits atomic.Int64
 }
 
 func (s *stats) add(out *outcome) {
@@ -34,7 +35,7 @@ func (c *Consumer) Stats() Stats {
 	return Stats{
 		Batches: s.batches.Load(), Processed: s.processed.Load(), Duplicates: s.duplicates.Load(),
 		Skipped: s.skipped.Load(), Quarantined: s.quarantined.Load(), DeadLettered: s.deadLettered.Load(),
-		Retries: s.retries.Load(), Isolations: s.isolations.Load(), OffsetCommits: s.offsetCommits.Load(),
+		Retries: s.retries.Load(), RecordRetries: s.recordRetries.Load(), Isolations: s.isolations.Load(), OffsetCommits: s.offsetCommits.Load(),
 	}
 }
 

@@ -42,9 +42,17 @@ const (
 	BeforeOffsetCommit
 	// AfterOffsetCommit: the broker has answered an offset commit.
 	AfterOffsetCommit
+
+	// The rest are on the way of a record that failed.
+
+	// BeforeDeadLetter: what else the run holds is committed; a failed record is
+	// about to be written to its dead letter.
+	BeforeDeadLetter
+	// AfterDeadLetter: the dead letter holds the record; the watermark has not moved.
+	AfterDeadLetter
 )
 
-// Steps lists every step in order.
+// Steps lists, in order, the steps that every record passes.
 func Steps() []Step {
 	return []Step{
 		AfterPoll, AfterDecode, AfterBegin, AfterMark, AfterHandlers,
@@ -52,11 +60,15 @@ func Steps() []Step {
 	}
 }
 
+// FailureSteps lists the steps that a record passes only when it fails.
+func FailureSteps() []Step { return []Step{BeforeDeadLetter, AfterDeadLetter} }
+
 // String returns the step's name as in this package.
 func (s Step) String() string {
 	names := [...]string{
 		"AfterPoll", "AfterDecode", "AfterBegin", "AfterMark", "AfterHandlers",
 		"BeforeCommit", "AfterCommit", "AfterWatermark", "BeforeOffsetCommit", "AfterOffsetCommit",
+		"BeforeDeadLetter", "AfterDeadLetter",
 	}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("Step(%d)", int(s))

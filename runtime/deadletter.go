@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// The headers of a failed record, beside those it had. Values are text in UTF-8. A
+// record that fails more than once carries them once, with its first place and its last
+// error.
+const (
+	// HeaderOriginalTopic, HeaderOriginalPartition and HeaderOriginalOffset say where
+	// the record was consumed from; numbers are decimal.
+	HeaderOriginalTopic     = headerPrefix + "original-topic"
+	HeaderOriginalPartition = headerPrefix + "original-partition"
+	HeaderOriginalOffset    = headerPrefix + "original-offset"
+	// HeaderOriginalTimestamp is the record's timestamp there, in milliseconds since
+	// 1970, as Kafka counts them.
+	HeaderOriginalTimestamp = headerPrefix + "original-timestamp"
+	// HeaderError is what the record failed with last, at most 4,096 bytes of it.
+	HeaderError = headerPrefix + "error"
+	// HeaderAttempt is FailedRecord.Attempt, decimal.
+	HeaderAttempt = headerPrefix + "attempt"
+	// HeaderGroup is the consumer group that failed to process it.
+	HeaderGroup = headerPrefix + "group"
+	// HeaderEventID is the event's id; the header is missing if the record could not be
+	// decoded. It is for people and tools: the runtime takes ids out of payloads only.
+	HeaderEventID = headerPrefix + "event-id"
+)
+
+const headerPrefix = "idemlint-"
+
+// maxHeaderError bounds the error in a header, so that a record which was just small
+// enough for its topic is not made too large for the next by a stack trace.
+const maxHeaderError = 4096
+
+// topicDeadLetter is the DeadLetter that Config.DeadLetterTopic asks for.
+type topicDeadLetter struct {
+	client *kgo.Client
+	topic  string
+	limit  time.Duration
+}
+
+// Put implements DeadLetter.
+func (d *topicDeadLetter) Put(ctx context.Context, failed FailedRecord) error {
+	return produce(ctx, d.client, d.limit, failedCopy(d.topic, failed))
+}
+
+// failedCopy is the record to write to topic: key and value as they were, so that they
+// stay in order and can be replayed, and headers that say what happened.
+func failedCopy(topic string, failed FailedRecord) *kgo.Record {
+	rec := failed.Record
+	headers := foreignHeaders(rec.Headers)
+	add := func(key, value string) {
+		headers = append(headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
+	}
+	add(HeaderOriginalTopic, rec.Topic)
+	add(HeaderOriginalPartition, strconv.Itoa(int(rec.Partition)))
+	add(HeaderOriginalOffset, strconv.FormatInt(rec.Offset, 10))
+	add(HeaderOriginalTimestamp, strconv.FormatInt(rec.Timestamp.UnixMilli(), 10))
+	add(HeaderGroup, failed.Group)
+	add(HeaderAttempt, strconv.Itoa(failed.Attempt))
+	add(HeaderError, clip(printable(failed.Err.Error()), maxHeaderError))
+	if failed.EventID != uuid.Nil {
+		add(HeaderEventID, failed.EventID.String())
+	}
+	return &kgo.Record{Topic: topic, Key: rec.Key, Value: rec.Value, Headers: headers}
+}
+
+// foreignHeaders are those that the runtime did not write: a record that was mirrored
+// out of some other group's dead letters begins anew.
+func foreignHeaders(headers []kgo.RecordHeader) []kgo.RecordHeader {
+	foreign := make([]kgo.RecordHeader, 0, len(headers)+8)
+	for _, h := range headers {
+		if !strings.HasPrefix(h.Key, headerPrefix) {
+			foreign = append(foreign, h)
+		}
+	}
+	return foreign
+}
+
+// clip shortens s to at most n bytes of whole characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
