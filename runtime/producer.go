@@ -32,6 +32,7 @@ func newProducer(brokers []string, options []kgo.Opt) (*kgo.Client, error) {
 		// deadline. It may then be written twice, which deduplication has an answer to.
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.ProducerLinger(0),
+		kgo.MetadataMinAge(maxProduceBackoff), // a partition that failed is not tried before
 		kgo.RetryBackoffFn(func(attempt int) time.Duration {
 			return min(produceBackoff<<min(attempt, 10), maxProduceBackoff)
 		}),
