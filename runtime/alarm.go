@@ -31,6 +31,8 @@ const (
 	// AlarmStuck: a handler, decoder, quarantine or dead letter has not returned for
 	// long, although its context has ended. Its partition waits.
 	AlarmStuck AlarmKind = "stuck"
+	// AlarmOutbox: messages of the outbox cannot be published; see Relay.
+	AlarmOutbox AlarmKind = "outbox"
 	// AlarmMaintainer: the upkeep of processed_event fails.
 	AlarmMaintainer AlarmKind = "maintainer"
 )

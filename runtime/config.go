@@ -121,8 +121,18 @@ type Config struct {
 	// waits, with AlarmDeadLetter, and nothing is skipped. With neither DeadLetterTopic
 	// nor DeadLetter such a record stops its partition.
 	DeadLetterTopic string
+	// DeadLetterOutbox writes dead letters for DeadLetterTopic to the outbox, in a
+	// transaction of its own, and leaves it to a Relay to publish them. A record that
+	// is delivered again is then one dead letter, and one whose event has been processed
+	// meanwhile is none. The partition waits for the database only.
+	DeadLetterOutbox bool
 	// DeadLetter takes such records instead of a topic.
 	DeadLetter DeadLetter
+	// Relay lets Run also publish what is in the outbox: what handlers Emit, and dead
+	// letters if DeadLetterOutbox is set. Without it another process has to, with a
+	// Relay of its own. Brokers, KafkaOptions and Logger of this Config are the default
+	// for those of the relay, and OnError also raises AlarmOutbox.
+	Relay *RelayConfig
 	// OnAlarm is called for every Alarm, one after the other. The alarm has been
 	// logged by then. While a call does not return, no other is made; beyond a
 	// thousand alarms that wait, further ones are only logged.
@@ -231,6 +241,7 @@ func (c Config) validate() error {
 	refuse(c.Concurrency < 1 || c.Concurrency > maxConcurrency, "Concurrency %d is not between 1 and %d", c.Concurrency, maxConcurrency)
 	refuse(c.MaxAttempts < 1, "MaxAttempts %d is not positive", c.MaxAttempts)
 	refuse(c.DeadLetterTopic != "" && c.DeadLetter != nil, "DeadLetterTopic %q and DeadLetter are two places for one record", c.DeadLetterTopic)
+	refuse(c.DeadLetterOutbox && c.DeadLetterTopic == "", "DeadLetterOutbox is set, but DeadLetterTopic is empty")
 	refuse(c.MaxBuffered < 1, "MaxBuffered %d is not positive", c.MaxBuffered)
 	refuse(c.Protocol != Classic && c.Protocol != KIP848, "Protocol %d is unknown", c.Protocol)
 	for name, d := range map[string]time.Duration{

@@ -51,6 +51,9 @@ type Consumer struct {
 	// Known once the table was found.
 	markSQL    string
 	quarantine Quarantine
+	outboxSQL  string
+	// Inserts a dead letter into the outbox.
+	deadLetterSQL string
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -80,6 +83,7 @@ type Consumer struct {
 	commitFailed int           // in a row; guarded by commitMu
 
 	maintainer *Maintainer
+	relay      *Relay      // nil unless Config.Relay asks for it
 	producer   *kgo.Client // of dead letters; nil without a need
 	admin      *kgo.Client // asks about offsets; never consumes
 
@@ -122,7 +126,42 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
 	}
+	if cfg.Relay != nil {
+		if c.relay, err = NewRelay(pool, c.relayConfig(*cfg.Relay)); err != nil {
+			return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+		}
+	}
 	return c, nil
+}
+
+// relayConfig fills in what a relay has in common with its consumer.
+func (c *Consumer) relayConfig(cfg RelayConfig) RelayConfig {
+	if len(cfg.Brokers) == 0 {
+		cfg.Brokers = c.cfg.Brokers
+	}
+	if cfg.KafkaOptions == nil {
+		cfg.KafkaOptions = c.cfg.KafkaOptions
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = c.cfg.Logger
+	}
+	also := cfg.OnError
+	cfg.OnError = func(attempt int, err error) {
+		if attempt == 1 || repeats(attempt) {
+			c.alarmLater(Alarm{Kind: AlarmOutbox, Attempt: attempt, Err: err})
+		}
+		if also != nil {
+			also(attempt, err)
+		}
+	}
+	return cfg
+}
+
+// wakeRelay lets the relay know of messages that were committed, if there is one here.
+func (c *Consumer) wakeRelay() {
+	if c.relay != nil {
+		c.relay.Wake()
+	}
 }
 
 func (c *Consumer) misuse(err error) { c.misuses = append(c.misuses, err) }
@@ -203,6 +242,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { c.commitLoop(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
+	if c.relay != nil {
+		others.Go(func() {
+			if err := c.relay.Run(background); err != nil {
+				c.fail(err)
+			}
+		})
+	}
 
 	err = c.poll(pollCtx)
 	err = errors.Join(err, c.drain())

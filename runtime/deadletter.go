@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -90,4 +92,50 @@ func clip(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "")
+}
+
+// outboxDeadLetter is the DeadLetter that Config.DeadLetterOutbox asks for.
+type outboxDeadLetter struct {
+	consumer *Consumer
+	topic    string
+}
+
+// Put implements DeadLetter.
+func (d *outboxDeadLetter) Put(ctx context.Context, failed FailedRecord) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("making an id for the outbox: %w", err)
+	}
+	rec := failedCopy(d.topic, failed)
+	m := Message{ID: id, Topic: rec.Topic, Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
+	c := d.consumer
+	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		// The offset will move, so that the row must not be lost after that.
+		if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('synchronous_commit', 'on', true)
+			WHERE pg_catalog.current_setting('synchronous_commit') = 'off'`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, c.deadLetterSQL, append(m.args(), sourceOf(failed), plainArg(failed.EventID), failed.Group)...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("writing a dead letter to the outbox: %w", err)
+	}
+	c.wakeRelay()
+	return nil
+}
+
+// deadLetterSQL inserts a message unless it is there, or its event was processed by
+// another delivery since.
+func deadLetterSQL(outbox, marks string) string {
+	return `INSERT INTO ` + outbox + ` (id, topic, key, value, header_keys, header_values, source)
+SELECT $1::pg_catalog.uuid, $2, $3::pg_catalog.bytea, $4::pg_catalog.bytea, $5::pg_catalog.bytea[], $6::pg_catalog.bytea[], $7
+WHERE NOT EXISTS (SELECT FROM ` + marks + ` WHERE event_id = $8 AND consumer_group = $9)
+ON CONFLICT (source) WHERE source IS NOT NULL DO NOTHING`
+}
+
+// sourceOf tells failed records apart, as the quarantine does.
+func sourceOf(failed FailedRecord) string {
+	r := failed.Record
+	return printable(fmt.Sprintf("%s %s/%d/%d %x", failed.Group, r.Topic, r.Partition, r.Offset, recordDigest(r)))
 }

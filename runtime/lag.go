@@ -54,6 +54,11 @@ func (c *Consumer) bind(table tableInfo) error {
 		}
 		c.quarantine = QuarantineTable{schema: table.quarantine}
 	}
+	c.outboxSQL = insertMessageSQL(qualified(table.outbox, outboxTable))
+	c.deadLetterSQL = deadLetterSQL(qualified(table.outbox, outboxTable), table.parent())
+	if table.outbox == "" && (c.relay != nil || c.cfg.DeadLetterOutbox) {
+		return fmt.Errorf("%w: outbox_message is missing", ErrNotMigrated)
+	}
 	return nil
 }
 

@@ -102,6 +102,10 @@ func (c *Consumer) openProducer(ctx context.Context) (closeIt func(), err error)
 	if err := c.checkTopics(ctx, topics); err != nil {
 		return nil, err
 	}
+	if c.cfg.DeadLetterOutbox {
+		c.cfg.DeadLetter = &outboxDeadLetter{consumer: c, topic: c.cfg.DeadLetterTopic}
+		return func() {}, nil
+	}
 	if c.producer, err = newProducer(c.cfg.Brokers, c.cfg.KafkaOptions); err != nil {
 		return nil, err
 	}

@@ -50,6 +50,15 @@ const (
 	BeforeDeadLetter
 	// AfterDeadLetter: the dead letter holds the record; the watermark has not moved.
 	AfterDeadLetter
+
+	// The rest are a relay's.
+
+	// AfterRelayRead: unsent messages have been read; none is published.
+	AfterRelayRead
+	// AfterRelaySend: the broker has acknowledged them; none is marked as sent.
+	AfterRelaySend
+	// AfterRelayMark: they are marked as sent.
+	AfterRelayMark
 )
 
 // Steps lists, in order, the steps that every record passes.
@@ -63,12 +72,15 @@ func Steps() []Step {
 // FailureSteps lists the steps that a record passes only when it fails.
 func FailureSteps() []Step { return []Step{BeforeDeadLetter, AfterDeadLetter} }
 
+// RelaySteps lists the steps that a message of the outbox passes, in order.
+func RelaySteps() []Step { return []Step{AfterRelayRead, AfterRelaySend, AfterRelayMark} }
+
 // String returns the step's name as in this package.
 func (s Step) String() string {
 	names := [...]string{
 		"AfterPoll", "AfterDecode", "AfterBegin", "AfterMark", "AfterHandlers",
 		"BeforeCommit", "AfterCommit", "AfterWatermark", "BeforeOffsetCommit", "AfterOffsetCommit",
-		"BeforeDeadLetter", "AfterDeadLetter",
+		"BeforeDeadLetter", "AfterDeadLetter", "AfterRelayRead", "AfterRelaySend", "AfterRelayMark",
 	}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("Step(%d)", int(s))
