@@ -84,7 +84,6 @@ type Consumer struct {
 
 	maintainer *Maintainer
 	relay      *Relay      // nil unless Config.Relay asks for it
-	producer   *kgo.Client // of dead letters; nil without a need
 	admin      *kgo.Client // asks about offsets; never consumes
 
 	lagMu     sync.Mutex
@@ -206,17 +205,17 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer admin.Close()
 	c.admin = admin
+	closePaths, err := c.openFailurePaths(ctx)
+	if err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	defer closePaths()
 	if err := c.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // asked to end before it began
 		}
 		return fmt.Errorf("running consumer: %w", err)
 	}
-	closeProducer, err := c.openProducer(ctx)
-	if err != nil {
-		return fmt.Errorf("running consumer: %w", err)
-	}
-	defer closeProducer()
 	c.hook = seam.From(ctx)
 	c.work, c.cancelWork = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.cancelWork(nil)

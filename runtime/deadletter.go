@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -41,16 +40,29 @@ const headerPrefix = "idemlint-"
 // enough for its topic is not made too large for the next by a stack trace.
 const maxHeaderError = 4096
 
-// topicDeadLetter is the DeadLetter that Config.DeadLetterTopic asks for.
-type topicDeadLetter struct {
-	client *kgo.Client
-	topic  string
-	limit  time.Duration
+// failurePaths is the DeadLetter of a consumer whose failed records go to topics.
+type failurePaths struct {
+	cfg   Config
+	write func(ctx context.Context, topic string, failed FailedRecord) error
+	last  DeadLetter // the user's own, nil with a DeadLetterTopic
 }
 
 // Put implements DeadLetter.
-func (d *topicDeadLetter) Put(ctx context.Context, failed FailedRecord) error {
-	return produce(ctx, d.client, d.limit, failedCopy(d.topic, failed))
+func (p *failurePaths) Put(ctx context.Context, failed FailedRecord) error {
+	topic, _ := p.cfg.nextTopic(failed)
+	if topic == "" {
+		return p.last.Put(ctx, failed)
+	}
+	return p.write(ctx, topic, failed)
+}
+
+// nextTopic is where a failed record goes, and whether it comes back from there. It is
+// empty for the user's own DeadLetter.
+func (c Config) nextTopic(failed FailedRecord) (topic string, again bool) {
+	if !failed.hopeless && failed.tier < len(c.RetryTopics) {
+		return c.RetryTopics[failed.tier].Topic, true
+	}
+	return c.DeadLetterTopic, false
 }
 
 // failedCopy is the record to write to topic: key and value as they were, so that they
@@ -94,21 +106,14 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
-// outboxDeadLetter is the DeadLetter that Config.DeadLetterOutbox asks for.
-type outboxDeadLetter struct {
-	consumer *Consumer
-	topic    string
-}
-
-// Put implements DeadLetter.
-func (d *outboxDeadLetter) Put(ctx context.Context, failed FailedRecord) error {
+// failedToOutbox writes a failed record for topic to the outbox.
+func (c *Consumer) failedToOutbox(ctx context.Context, topic string, failed FailedRecord) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("making an id for the outbox: %w", err)
 	}
-	rec := failedCopy(d.topic, failed)
+	rec := failedCopy(topic, failed)
 	m := Message{ID: id, Topic: rec.Topic, Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
-	c := d.consumer
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		// The offset will move, so that the row must not be lost after that.
 		if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('synchronous_commit', 'on', true)
@@ -119,7 +124,7 @@ func (d *outboxDeadLetter) Put(ctx context.Context, failed FailedRecord) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("writing a dead letter to the outbox: %w", err)
+		return fmt.Errorf("writing a failed record to the outbox: %w", err)
 	}
 	c.wakeRelay()
 	return nil
@@ -134,8 +139,8 @@ WHERE NOT EXISTS (SELECT FROM ` + marks + ` WHERE event_id = $8 AND consumer_gro
 ON CONFLICT (source) WHERE source IS NOT NULL DO NOTHING`
 }
 
-// sourceOf tells failed records apart, as the quarantine does.
+// sourceOf tells failed deliveries apart, as the quarantine does.
 func sourceOf(failed FailedRecord) string {
-	r := failed.Record
+	r := failed.delivered
 	return printable(fmt.Sprintf("%s %s/%d/%d %x", failed.Group, r.Topic, r.Partition, r.Offset, recordDigest(r)))
 }

@@ -80,6 +80,9 @@ type handler interface {
 type batch interface {
 	// decode adds rec's event to the batch, unless it returns an error.
 	decode(rec *kgo.Record) (uuid.UUID, error)
+	// pad fills the batch up to a number of events with some that are never run, so
+	// that those of several topics can be numbered together.
+	pad(events int)
 	// run calls the handler for the events at the given indexes, in their order.
 	// Its error is a *recordError.
 	run(ctx context.Context, tx *batchTx, indexes []int) error
@@ -142,6 +145,12 @@ func (b *typedBatch[T]) decode(rec *kgo.Record) (id uuid.UUID, err error) {
 		return uuid.Nil, err
 	}
 	return e.ID, nil
+}
+
+func (b *typedBatch[T]) pad(events int) {
+	for len(b.events) < events {
+		b.events = append(b.events, Event[T]{})
+	}
 }
 
 func (b *typedBatch[T]) run(ctx context.Context, tx *batchTx, indexes []int) error {

@@ -76,11 +76,21 @@ func (l *lane) waitAlone(it *item, failure *txFailure, attempt int) bool {
 	return l.backOff(attempt)
 }
 
+// failed is the record after its last attempts here.
+func (it *item) failed(group string, attempts int, err error) FailedRecord {
+	f := FailedRecord{Record: it.source(), Group: group, Attempt: attempts, Err: err, delivered: it.rec}
+	if it.origin != nil {
+		f.Attempt, f.tier = f.Attempt+it.origin.attempt, it.origin.tier
+	}
+	return f
+}
+
 // giveUp adds a record that has failed for good to what becomes of the run. It is false
 // if that is the end of the partition.
 func (l *lane) giveUp(total *outcome, it *item, attempt int, failure *txFailure) bool {
 	c := l.assignment.consumer
-	failed := FailedRecord{Record: it.rec, Group: c.cfg.Group, EventID: failure.eventID, Attempt: attempt, Err: failure.err}
+	failed := it.failed(c.cfg.Group, attempt, failure.err)
+	failed.EventID, failed.hopeless = failure.eventID, !mayPass(failure.err)
 	if c.cfg.DeadLetter == nil {
 		total.stop = &failed
 		return false

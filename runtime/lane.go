@@ -18,7 +18,11 @@ func (l *lane) run() {
 	for {
 		items := l.next()
 		for len(items) > 0 {
-			n, ok := l.process(items)
+			due := l.awaitDue(items)
+			if due == 0 {
+				return
+			}
+			n, ok := l.process(items[:due])
 			if !ok {
 				return
 			}
@@ -175,7 +179,11 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 			return false
 		}
 		if err == nil {
-			c.stats.deadLettered.Add(1)
+			if _, again := c.cfg.nextTopic(failed); again {
+				c.stats.delayed.Add(1)
+			} else {
+				c.stats.deadLettered.Add(1)
+			}
 			return true
 		}
 		if a.ctx.Err() != nil {

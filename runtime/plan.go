@@ -66,13 +66,14 @@ func (l *lane) plan(items []*item) *plan {
 	now := c.maintainer.Now()
 	seen := mem.seen
 	for i, it := range items {
-		id, err := p.batch.decode(it.rec)
+		id, err := p.decode(it)
 		if errors.Is(err, ErrSkip) {
 			p.skipped++
 			continue
 		}
 		if err != nil {
-			failed := FailedRecord{Record: it.rec, Group: c.cfg.Group, Attempt: 1, Err: fmt.Errorf("decoding: %w", err)}
+			failed := it.failed(c.cfg.Group, 1, fmt.Errorf("decoding: %w", err))
+			failed.hopeless = true
 			if c.cfg.DeadLetter == nil {
 				p.stop, p.items = &failed, items[:i]
 				break
@@ -83,7 +84,7 @@ func (l *lane) plan(items []*item) *plan {
 		event := len(p.ids)
 		p.ids, p.itemOf = append(p.ids, id), append(p.itemOf, i)
 		if err := c.maintainer.Check(id, now); err != nil {
-			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.rec, id, err))
+			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.source(), id, err))
 			continue
 		}
 		if _, repeated := seen[id]; repeated {
@@ -94,6 +95,14 @@ func (l *lane) plan(items []*item) *plan {
 		p.order = append(p.order, event)
 	}
 	return p
+}
+
+// decode adds a record's event to the batch.
+func (p *plan) decode(it *item) (uuid.UUID, error) {
+	if it.origin != nil && it.origin.err != nil {
+		return uuid.Nil, it.origin.err
+	}
+	return p.batch.decode(it.source())
 }
 
 // attribute names the record in a *txFailure that a handler caused.

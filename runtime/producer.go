@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -85,59 +89,102 @@ func produce(ctx context.Context, client *kgo.Client, limit time.Duration, rec *
 	return nil
 }
 
-// openProducer opens the client that failed records are written with and puts it in its
-// place, if the configuration asks for one. A topic that the broker knows not to exist
-// is an error here rather than when the first record fails. The returned function closes
-// the client.
-func (c *Consumer) openProducer(ctx context.Context) (closeIt func(), err error) {
-	topics := c.cfg.writtenTopics()
+// openFailurePaths makes what failed records are written with, if the configuration asks
+// for any, and registers the topics that they come back by. A topic that the broker knows
+// not to exist is an error here rather than when the first record fails. The returned
+// function closes the client.
+func (c *Consumer) openFailurePaths(ctx context.Context) (closeIt func(), err error) {
+	topics := c.cfg.failureTopics()
 	if len(topics) == 0 {
 		return func() {}, nil
 	}
 	for _, topic := range topics {
 		if c.handlers[topic] != nil {
-			return nil, fmt.Errorf("failed records are written to topic %q, which a handler consumes", topic)
+			return nil, fmt.Errorf("topic %q is for failed records, but a handler consumes it", topic)
 		}
 	}
 	if err := c.checkTopics(ctx, topics); err != nil {
 		return nil, err
 	}
+	back := &redeliveryHandler{handlers: c.handlers}
+	for topic := range c.cfg.redeliveryTopics() {
+		c.handlers[topic] = back
+	}
+	paths := &failurePaths{cfg: c.cfg, last: c.cfg.DeadLetter}
+	closeIt = func() {}
 	if c.cfg.DeadLetterOutbox {
-		c.cfg.DeadLetter = &outboxDeadLetter{consumer: c, topic: c.cfg.DeadLetterTopic}
-		return func() {}, nil
+		paths.write = c.failedToOutbox
+	} else {
+		producer, err := newProducer(c.cfg.Brokers, c.cfg.KafkaOptions)
+		if err != nil {
+			return nil, err
+		}
+		closeIt = producer.Close
+		paths.write = func(ctx context.Context, topic string, failed FailedRecord) error {
+			return produce(ctx, producer, c.cfg.produceTimeout(), failedCopy(topic, failed))
+		}
 	}
-	if c.producer, err = newProducer(c.cfg.Brokers, c.cfg.KafkaOptions); err != nil {
-		return nil, err
+	if c.cfg.DeadLetterTopic != "" || len(c.cfg.RetryTopics) > 0 {
+		c.cfg.DeadLetter = paths
 	}
-	if c.cfg.DeadLetterTopic != "" {
-		c.cfg.DeadLetter = &topicDeadLetter{client: c.producer, topic: c.cfg.DeadLetterTopic, limit: c.cfg.produceTimeout()}
-	}
-	return c.producer.Close, nil
+	return closeIt, nil
 }
 
-// writtenTopics are the topics that failed records are written to.
-func (c Config) writtenTopics() []string {
-	if c.DeadLetterTopic == "" {
-		return nil
+// failureTopics are the topics of failed records.
+func (c Config) failureTopics() []string {
+	topics := slices.Sorted(maps.Keys(c.redeliveryTopics()))
+	if c.DeadLetterTopic != "" {
+		topics = append(topics, c.DeadLetterTopic)
 	}
-	return []string{c.DeadLetterTopic}
+	return topics
 }
 
 func (c Config) produceTimeout() time.Duration { return min(produceTimeout, c.BatchTimeout) }
 
-// checkTopics returns an error if a broker says that a topic does not exist. A broker
-// that does not answer says nothing.
+// checkTopics returns an error if a broker says that a topic does not exist, or would not
+// keep a record for as long as it has to wait there. A broker that does not answer says
+// nothing.
 func (c *Consumer) checkTopics(ctx context.Context, topics []string) error {
 	ctx, cancel := context.WithTimeout(ctx, offsetCommitTimeout)
 	defer cancel()
-	details, err := kadm.NewClient(c.admin).ListTopics(ctx, topics...)
+	admin := kadm.NewClient(c.admin)
+	details, err := admin.ListTopics(ctx, topics...)
+	var configs kadm.ResourceConfigs
+	if err == nil {
+		for _, topic := range topics {
+			if errors.Is(details[topic].Err, kerr.UnknownTopicOrPartition) {
+				return fmt.Errorf("topic %q for failed records does not exist; create it before the consumer starts: %w", topic, details[topic].Err)
+			}
+		}
+		configs, err = admin.DescribeTopicConfigs(ctx, topics...)
+	}
 	if err != nil {
-		c.cfg.Logger.Warn("cannot tell whether the topics for failed records exist", "group", c.cfg.Group, "topics", topics, "error", err)
+		c.cfg.Logger.Warn("cannot tell whether the topics for failed records are fit", "group", c.cfg.Group, "topics", topics, "error", err)
 		return nil
 	}
-	for _, topic := range topics {
-		if errors.Is(details[topic].Err, kerr.UnknownTopicOrPartition) {
-			return fmt.Errorf("topic %q for failed records does not exist; create it before the consumer starts: %w", topic, details[topic].Err)
+	back := c.cfg.redeliveryTopics()
+	for _, of := range configs {
+		if err := fitToWait(of, back[of.Name].delay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitToWait tells why a record that waits in a topic might vanish from it.
+func fitToWait(of kadm.ResourceConfig, delay time.Duration) error {
+	for _, entry := range of.Configs {
+		value := entry.MaybeValue()
+		switch entry.Key {
+		case "cleanup.policy":
+			if strings.Contains(value, "compact") {
+				return fmt.Errorf("topic %q for failed records is compacted, which drops all but the last of a key: set cleanup.policy=delete", of.Name)
+			}
+		case "retention.ms":
+			ms, err := strconv.ParseInt(value, 10, 64)
+			if err == nil && ms >= 0 && delay > 0 && ms <= delay.Milliseconds() {
+				return fmt.Errorf("topic %q keeps records for %d ms, and those in it wait for %d ms: raise its retention.ms", of.Name, ms, delay.Milliseconds())
+			}
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import "github.com/twmb/franz-go/pkg/kgo"
 type item struct {
 	rec  *kgo.Record
 	done bool // guarded by the assignment's lock
+	// origin is nil but for a record that has come back; see source.
+	origin *origin
 }
 
 // watermark follows the records of one assignment in the order in which they
