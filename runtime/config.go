@@ -180,7 +180,8 @@ type FailedRecord struct {
 	hopeless  bool        // another attempt would not help
 }
 
-// DeadLetter takes failed records out of the way.
+// DeadLetter takes failed records out of the way. It gets those of which another
+// attempt would not help, or for which MaxAttempts and RetryTopics are used up.
 type DeadLetter interface {
 	// Put stores the record durably before it returns nil; after that its offset
 	// counts as completed. While it returns an error it is called again, with

@@ -31,7 +31,7 @@ type Event[T any] struct {
 //
 // An error, a panic or the end of fn's goroutine (runtime.Goexit) rolls the batch
 // back. If a record is at fault, the batch is run again in smaller parts so that only
-// this record fails; see Config.DeadLetter for what becomes of it. If the database
+// this record fails; the package documentation says what becomes of it. If the database
 // is at fault, the whole batch is tried again, and so it is if fn returns an error
 // that speaks of a lost or refused connection or of a timeout (net.OpError,
 // net.Error). fn may therefore run several times for one event, and only the run that

@@ -167,7 +167,7 @@ func (l *lane) settle(out *outcome) bool {
 	return false
 }
 
-// deadLetter puts a record out of the way, as often as it takes. It is false if
+// deadLetter puts a record that failed out of the way, as often as it takes. It is false if
 // the assignment ended before that was done.
 func (l *lane) deadLetter(failed FailedRecord) bool {
 	a := l.assignment

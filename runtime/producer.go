@@ -141,21 +141,29 @@ func (c Config) failureTopics() []string {
 
 func (c Config) produceTimeout() time.Duration { return min(produceTimeout, c.BatchTimeout) }
 
+// settleTime is how long a broker may say of a topic that was just created that it does
+// not exist.
+const settleTime = 3 * time.Second
+
 // checkTopics returns an error if a broker says that a topic does not exist, or would not
 // keep a record for as long as it has to wait there. A broker that does not answer says
 // nothing.
 func (c *Consumer) checkTopics(ctx context.Context, topics []string) error {
-	ctx, cancel := context.WithTimeout(ctx, offsetCommitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, settleTime+offsetCommitTimeout)
 	defer cancel()
 	admin := kadm.NewClient(c.admin)
-	details, err := admin.ListTopics(ctx, topics...)
+	began := time.Now()
+	missing, err := missingTopic(ctx, admin, topics)
+	for err == nil && missing != nil && time.Since(began) < settleTime {
+		if err = pauseFor(ctx, settleTime/10); err == nil {
+			missing, err = missingTopic(ctx, admin, topics)
+		}
+	}
+	if err == nil && missing != nil {
+		return missing
+	}
 	var configs kadm.ResourceConfigs
 	if err == nil {
-		for _, topic := range topics {
-			if errors.Is(details[topic].Err, kerr.UnknownTopicOrPartition) {
-				return fmt.Errorf("topic %q for failed records does not exist; create it before the consumer starts: %w", topic, details[topic].Err)
-			}
-		}
 		configs, err = admin.DescribeTopicConfigs(ctx, topics...)
 	}
 	if err != nil {
@@ -169,6 +177,20 @@ func (c *Consumer) checkTopics(ctx context.Context, topics []string) error {
 		}
 	}
 	return nil
+}
+
+// missingTopic is an error about the first of topics that does not exist, nil if all do.
+func missingTopic(ctx context.Context, admin *kadm.Client, topics []string) (missing, err error) {
+	details, err := admin.ListTopics(ctx, topics...)
+	if err != nil {
+		return nil, err
+	}
+	for _, topic := range topics {
+		if err := details[topic].Err; errors.Is(err, kerr.UnknownTopicOrPartition) {
+			return fmt.Errorf("topic %q for failed records does not exist; create it before the consumer starts: %w", topic, err), nil
+		}
+	}
+	return nil, nil
 }
 
 // fitToWait tells why a record that waits in a topic might vanish from it.
