@@ -26,6 +26,7 @@ type assignment struct {
 	partition
 	consumer *Consumer
 	handler  handler
+	back     *redelivered // nil unless the topic brings records of others back
 
 	// ctx ends when work for this assignment must stop at once; cancel's cause
 	// says why.
@@ -72,6 +73,9 @@ func newAssignment(c *Consumer, p partition) *assignment {
 		handler:   c.handlers[p.topic],
 		closing:   make(chan struct{}),
 		committed: -1,
+	}
+	if back, ok := c.cfg.redeliveryTopics()[p.topic]; ok {
+		a.back = &back
 	}
 	a.ctx, a.cancel = context.WithCancelCause(c.work)
 	for range c.cfg.Concurrency {
@@ -120,6 +124,9 @@ func (a *assignment) deliver(recs []*kgo.Record) {
 	store := make([]item, len(recs))
 	for i, rec := range recs {
 		store[i].rec = rec
+		if a.back != nil {
+			store[i].origin = a.back.restore(rec, a.consumer.cfg.Group)
+		}
 		items[i] = &store[i]
 	}
 	a.mu.Lock()

@@ -7,22 +7,43 @@ import (
 	"github.com/google/uuid"
 )
 
+// handledAlike returns how many of the first items are either all calls of one handler,
+// which it returns, or none. A topic that brings records of others back has both.
+func (a *assignment) handledAlike(items []*item) (int, caller) {
+	back, ok := a.handler.(*redeliveryHandler)
+	if !ok {
+		h, _ := a.handler.(caller)
+		return len(items), h
+	}
+	of := func(it *item) caller {
+		h, _ := back.handlers[it.source().Topic].(caller)
+		return h
+	}
+	first, n := of(items[0]), 1
+	for n < len(items) && of(items[n]) == first {
+		n++
+	}
+	return n, first
+}
+
 // processCalls is process for a handler in two transactions: it brings the first
 // items, at most as many as calls are made at once, to an end.
-func (l *lane) processCalls(s callSettings, items []*item) (int, bool) {
+func (l *lane) processCalls(h caller, items []*item) (int, bool) {
 	a := l.assignment
 	c := a.consumer
+	s := h.settings()
 	run := items[:min(len(items), s.parallel)]
 	pending, limit := run, len(run)
 	// Results that could not be written yet are kept, not asked for again.
 	answers := make(map[uuid.UUID]any)
 	var held []uuid.UUID // intents in hand
+	alone := 0           // failed attempts at pending[0] by itself
 	defer func() { l.releaseIntents(s.step, held) }()
 	for attempt := 1; len(pending) > 0; attempt++ {
 		if attempt > 1 && a.isClosing() {
 			return 0, false
 		}
-		r := l.newCallRound(s, pending[:min(limit, len(pending))], answers)
+		r := l.newCallRound(h, pending[:min(limit, len(pending))], answers)
 		err := r.run()
 		held = r.held()
 		if r.settled != nil && !l.settle(r.settled) {
@@ -31,7 +52,7 @@ func (l *lane) processCalls(s callSettings, items []*item) (int, bool) {
 		left := r.leftItems()
 		progress := len(left) < len(r.plan.items)
 		if progress {
-			attempt = 1
+			attempt, alone = 1, 0
 		}
 		pending = slices.Concat(left, pending[len(r.plan.items):])
 
@@ -54,11 +75,19 @@ func (l *lane) processCalls(s callSettings, items []*item) (int, bool) {
 				limit = 1
 				continue
 			}
-			if !l.settle(l.guilty(left, failure)) {
+			if alone++; l.mayTryAgain(failure, alone) {
+				if !l.waitAlone(left[0], failure, alone) {
+					return 0, false
+				}
+				continue
+			}
+			out := &outcome{}
+			l.giveUp(out, left[0], alone, failure)
+			if !l.settle(out) {
 				return 0, false
 			}
 			l.releaseIntents(s.step, held)
-			held, pending = nil, pending[len(left):]
+			held, pending, alone = nil, pending[len(left):], 0
 		case a.ctx.Err() != nil || !l.handleFailure(left, attempt, err):
 			return 0, false
 		}
@@ -66,14 +95,4 @@ func (l *lane) processCalls(s callSettings, items []*item) (int, bool) {
 	held = nil
 	l.limit = min(c.cfg.BatchSize, l.limit*2)
 	return len(run), true
-}
-
-// guilty is what becomes of the one item that failed by its own fault.
-func (l *lane) guilty(items []*item, failure *txFailure) *outcome {
-	c := l.assignment.consumer
-	failed := FailedRecord{Record: items[0].rec, Group: c.cfg.Group, EventID: failure.eventID, Err: failure.err}
-	if c.cfg.DeadLetter == nil {
-		return &outcome{stop: &failed}
-	}
-	return &outcome{items: items, failed: []FailedRecord{failed}}
 }

@@ -38,9 +38,9 @@ type callRound struct {
 	settled *outcome      // nil while nothing is
 }
 
-func (l *lane) newCallRound(s callSettings, items []*item, answers map[uuid.UUID]any) *callRound {
+func (l *lane) newCallRound(h caller, items []*item, answers map[uuid.UUID]any) *callRound {
 	r := &callRound{
-		lane: l, settings: s, plan: l.plan(items), answers: answers,
+		lane: l, settings: h.settings(), plan: l.planBy(h, items), answers: answers,
 		intents: make(map[uuid.UUID]intent), left: make(map[int]error), called: make(map[int]bool), refused: make(map[int]error),
 	}
 	r.batch = r.plan.batch.(calls)
@@ -148,9 +148,7 @@ func (r *callRound) intend(out *outcome) error {
 		return nil
 	}
 	var t intending
-	err := a.transact(func(ctx context.Context, tx *batchTx) error {
-		tx.session.use(&r.lane.scratch)
-		defer tx.session.giveBack(&r.lane.scratch)
+	err := r.transact(func(ctx context.Context, tx *batchTx) error {
 		t = intending{callRound: r}
 		return t.run(ctx, tx, ask)
 	})
@@ -167,6 +165,23 @@ func (r *callRound) intend(out *outcome) error {
 		return r.interrupted(out, err)
 	}
 	return nil
+}
+
+// transact runs one of the two transactions.
+func (r *callRound) transact(work func(context.Context, *batchTx) error) error {
+	a := r.lane.assignment
+	emitted := false
+	err := a.transact(func(ctx context.Context, tx *batchTx) error {
+		tx.session.use(&r.lane.scratch)
+		defer tx.session.giveBack(&r.lane.scratch)
+		err := work(ctx, tx)
+		emitted = tx.session.emitted
+		return err
+	})
+	if err == nil && emitted {
+		a.consumer.wakeRelay()
+	}
+	return err
 }
 
 // intending is the first transaction of a round.
@@ -279,7 +294,7 @@ func (t *intending) park(ctx context.Context, tx *batchTx) error {
 }
 
 func (r *callRound) quarantined(i int, err error) Quarantined {
-	return NewQuarantined(r.lane.assignment.consumer.cfg.Group, r.plan.items[r.plan.itemOf[i]].rec, r.plan.ids[i], err)
+	return NewQuarantined(r.lane.assignment.consumer.cfg.Group, r.plan.items[r.plan.itemOf[i]].source(), r.plan.ids[i], err)
 }
 
 func (r *callRound) parkAll(ctx context.Context, tx *batchTx, ids []uuid.UUID, records []Quarantined) error {
@@ -357,12 +372,7 @@ func (r *callRound) conclude(out *outcome) error {
 	t := concluding{callRound: r}
 	t.sort()
 	if len(t.answered)+len(r.intents) > 0 {
-		err := a.transact(func(ctx context.Context, tx *batchTx) error {
-			tx.session.use(&r.lane.scratch)
-			defer tx.session.giveBack(&r.lane.scratch)
-			return t.run(ctx, tx)
-		})
-		if err != nil {
+		if err := r.transact(t.run); err != nil {
 			sub := *r.plan
 			sub.order = t.answered
 			return sub.attribute(err)
@@ -376,10 +386,9 @@ func (r *callRound) conclude(out *outcome) error {
 	}
 	for _, i := range r.plan.order {
 		if err := r.refused[i]; err != nil {
-			t.fail(out, FailedRecord{
-				Record: r.plan.items[r.plan.itemOf[i]].rec, Group: c.cfg.Group, EventID: r.plan.ids[i],
-				Err: fmt.Errorf("call %q: %w", r.settings.step, err),
-			}, i)
+			failed := r.plan.items[r.plan.itemOf[i]].failed(c.cfg.Group, 1, fmt.Errorf("call %q: %w", r.settings.step, err))
+			failed.EventID, failed.hopeless = r.plan.ids[i], true
+			r.fail(out, failed, i)
 		}
 	}
 	return nil

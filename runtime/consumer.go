@@ -55,6 +55,9 @@ type Consumer struct {
 	markSQL    string
 	quarantine Quarantine
 	intents    intentSQL
+	outboxSQL  string
+	// Inserts a dead letter into the outbox.
+	deadLetterSQL string
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -84,6 +87,7 @@ type Consumer struct {
 	commitFailed int           // in a row; guarded by commitMu
 
 	maintainer *Maintainer
+	relay      *Relay      // nil unless Config.Relay asks for it
 	admin      *kgo.Client // asks about offsets; never consumes
 
 	lagMu     sync.Mutex
@@ -126,7 +130,42 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
 	}
+	if cfg.Relay != nil {
+		if c.relay, err = NewRelay(pool, c.relayConfig(*cfg.Relay)); err != nil {
+			return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+		}
+	}
 	return c, nil
+}
+
+// relayConfig fills in what a relay has in common with its consumer.
+func (c *Consumer) relayConfig(cfg RelayConfig) RelayConfig {
+	if len(cfg.Brokers) == 0 {
+		cfg.Brokers = c.cfg.Brokers
+	}
+	if cfg.KafkaOptions == nil {
+		cfg.KafkaOptions = c.cfg.KafkaOptions
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = c.cfg.Logger
+	}
+	also := cfg.OnError
+	cfg.OnError = func(attempt int, err error) {
+		if attempt == 1 || repeats(attempt) {
+			c.alarmLater(Alarm{Kind: AlarmOutbox, Attempt: attempt, Err: err})
+		}
+		if also != nil {
+			also(attempt, err)
+		}
+	}
+	return cfg
+}
+
+// wakeRelay lets the relay know of messages that were committed, if there is one here.
+func (c *Consumer) wakeRelay() {
+	if c.relay != nil {
+		c.relay.Wake()
+	}
 }
 
 func (c *Consumer) misuse(err error) { c.misuses = append(c.misuses, err) }
@@ -171,6 +210,11 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer admin.Close()
 	c.admin = admin
+	closePaths, err := c.openFailurePaths(ctx)
+	if err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	defer closePaths()
 	if err := c.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // asked to end before it began
@@ -202,6 +246,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { c.commitLoop(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
+	if c.relay != nil {
+		others.Go(func() {
+			if err := c.relay.Run(background); err != nil {
+				c.fail(err)
+			}
+		})
+	}
 
 	err = c.poll(pollCtx)
 	err = errors.Join(err, c.drain())
@@ -213,17 +264,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // adminOptions are those of a client that is no member of the group and consumes
 // nothing, whatever KafkaOptions ask for.
-func (c *Consumer) adminOptions() []kgo.Opt {
-	var opts []kgo.Opt
-	for _, opt := range c.cfg.KafkaOptions {
-		_, group := opt.(kgo.GroupOpt)
-		_, consumer := opt.(kgo.ConsumerOpt)
-		if !group && !consumer {
-			opts = append(opts, opt)
-		}
-	}
-	return append(opts, kgo.SeedBrokers(c.cfg.Brokers...))
-}
+func (c *Consumer) adminOptions() []kgo.Opt { return plainOptions(c.cfg.Brokers, c.cfg.KafkaOptions) }
 
 // checkOptions refuses KafkaOptions that cannot be overridden.
 func (c *Consumer) checkOptions() error {

@@ -29,10 +29,47 @@
 // commit that a handler sends by whatever way, and a batch whose transaction was
 // rolled back and replaced is noticed; both end in an alarm, and nothing is kept.
 //
+// # When something fails
+//
+// A failure that is no record's fault (the database, a connection, a mistake of the
+// code such as a missing table) is tried again for ever, with backoff and alarms, the
+// partition waiting and the others running. It skips nothing and dead-letters nothing.
+//
 // A record that is at fault is found by running the batch again in ever smaller
-// transactions, and goes to Config.DeadLetter or stops its partition. A failure that
-// is no record's fault (the database, a connection, a mistake of the code) is tried
-// again for ever, with alarms, and skips nothing.
+// transactions, so that the others are processed. What becomes of it depends on
+// whether another attempt may help:
+//
+//   - It will not, for an undecodable record, one without an event id, a data error of
+//     PostgreSQL (a constraint, a value out of range), a handler that swallowed its
+//     statement's error, and ErrPermanent. It is a dead letter at once.
+//   - It may, for a handler's own error, a panic, and ErrTransient. The handler is run
+//     for it up to Config.MaxAttempts times in place, then as often again after the
+//     delay of each of Config.RetryTopics, if there are any. Then it is a dead letter.
+//
+// Dead letters go to Config.DeadLetterTopic (or Config.DeadLetter), and to retry
+// topics, before their offset moves: written with acks=all and awaited, or by the
+// outbox (Config.DeadLetterOutbox). While that fails the partition waits, with
+// AlarmDeadLetter, and goes on by itself. A crash after the write may write a record
+// twice, never not at all. With no place for dead letters the partition stops in front
+// of the record, with AlarmPartitionStopped.
+//
+// Replay brings dead letters back to their own group, by Config.ReplayTopic, through the
+// same handler and the same marks: replayed twice they are processed once.
+//
+// A record whose event id is outside of the window is neither: it may be a repeat or
+// not, nobody can tell, and no attempt will change that. It goes to the quarantine
+// (Config.Quarantine, the table quarantined_event), in the batch's transaction, without
+// its handler being run and however it came, from its own topic, a retry topic or a
+// replay. Quarantined records are for a person to decide about; Replay does not bring
+// them back. So that waiting does not push events out of the window, a configuration
+// whose retries and dead letters may be older than Window.Retention does not start.
+//
+// # Events that a handler emits
+//
+// Emit leaves an event in the table outbox_message, in the handler's transaction, and a
+// Relay (Config.Relay) publishes it: at least once, under an id that is made once,
+// in order by topic and key. See Relay for why that order is right although serial
+// numbers are not commit order.
 //
 // # Money
 //

@@ -34,7 +34,7 @@ type Event[T any] struct {
 //
 // An error, a panic or the end of fn's goroutine (runtime.Goexit) rolls the batch
 // back. If a record is at fault, the batch is run again in smaller parts so that only
-// this record fails; see Config.DeadLetter for what becomes of it. If the database
+// this record fails; the package documentation says what becomes of it. If the database
 // is at fault, the whole batch is tried again, and so it is if fn returns an error
 // that speaks of a lost or refused connection or of a timeout (net.OpError,
 // net.Error). fn may therefore run several times for one event, and only the run that
@@ -84,6 +84,9 @@ type handler interface {
 type batch interface {
 	// decode adds rec's event to the batch, unless it returns an error.
 	decode(rec *kgo.Record) (uuid.UUID, error)
+	// pad fills the batch up to a number of events with some that are never run, so
+	// that those of several topics can be numbered together.
+	pad(events int)
 	// run calls the handler for the events at the given indexes, in their order.
 	// Its error is a *recordError.
 	run(ctx context.Context, tx *batchTx, indexes []int) error
@@ -149,6 +152,12 @@ func (b *typedBatch[T]) decode(rec *kgo.Record) (id uuid.UUID, err error) {
 		return uuid.Nil, err
 	}
 	return e.ID, nil
+}
+
+func (b *typedBatch[T]) pad(events int) {
+	for len(b.events) < events {
+		b.events = append(b.events, Event[T]{})
+	}
 }
 
 func (b *typedBatch[T]) run(ctx context.Context, tx *batchTx, indexes []int) error {

@@ -55,8 +55,8 @@ type Service struct {
 // AssertIdempotent runs the service's handlers over its records once as they are, and then again and again, each
 // time on a new database and broker, with some records repeated, records of different keys in another order, and one
 // mishap: a crash between two steps of the consumer, each pair of steps in turn (of those of a runtime.Call, too, if
-// there is one), or a COMMIT whose answer is lost, or never comes, or that never arrives. All tables, and what Outside tells, must be the same after every run; each
-// difference fails the test.
+// there is one), or a COMMIT whose answer is lost, or never comes, or that never arrives. All tables, the messages in
+// the outbox but for their ids, and what Outside tells must be the same after every run; each difference fails the test.
 //
 // It finds work that is done outside of the handler's transaction or kept in memory between events. It cannot find
 // what happens in no table and is not told by Outside.
