@@ -20,25 +20,25 @@ import (
 )
 
 // payment is the call that most tests use: an order is charged and booked.
-func payment(p *provider) runtime.Call[order, charge, receipt] { return paymentBy(p.charge) }
+func payment(p *provider) runtime.Call[order, charge, slip] { return paymentBy(p.charge) }
 
-func paymentBy(pay func(context.Context, charge) (receipt, error)) runtime.Call[order, charge, receipt] {
-	return runtime.Call[order, charge, receipt]{
+func paymentBy(pay func(context.Context, charge) (slip, error)) runtime.Call[order, charge, slip] {
+	return runtime.Call[order, charge, slip]{
 		Step:    "charge",
 		Timeout: 100 * time.Millisecond,
 		Intent: func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) (charge, error) {
 			return charge{Order: e.ID, Amount: e.Payload.Amount}, nil
 		},
-		Do: func(ctx context.Context, e runtime.Event[order], c charge) (receipt, error) {
+		Do: func(ctx context.Context, e runtime.Event[order], c charge) (slip, error) {
 			return pay(ctx, c)
 		},
-		Result: func(ctx context.Context, tx pgx.Tx, e runtime.Event[order], r receipt) error {
+		Result: func(ctx context.Context, tx pgx.Tx, e runtime.Event[order], r slip) error {
 			return runtime.Queue(ctx, tx, insertSQL, e.ID, e.Payload.Key, e.Payload.Seq, r.Amount)
 		},
 	}
 }
 
-func (w *world) pays(call runtime.Call[order, charge, receipt]) func(*runtime.Consumer) {
+func (w *world) pays(call runtime.Call[order, charge, slip]) func(*runtime.Consumer) {
 	return func(c *runtime.Consumer) { runtime.HandleCall(c, w.topic, call) }
 }
 
@@ -256,7 +256,7 @@ func TestACallWhoseLeaseIsOverIsMadeAgainByAnother(t *testing.T) {
 	rouse := sync.OnceFunc(func() { close(wake) })
 	var runs atomic.Int64
 	call := payment(p)
-	call.Do = func(ctx context.Context, e runtime.Event[order], c charge) (receipt, error) {
+	call.Do = func(ctx context.Context, e runtime.Event[order], c charge) (slip, error) {
 		if runs.Add(1) == 1 {
 			close(asleep)
 			<-wake
@@ -599,7 +599,7 @@ func TestAPanicInACallIsAnUnknownOutcome(t *testing.T) {
 			p := newProvider(t)
 			var once sync.Once
 			call := payment(p)
-			call.Do = func(ctx context.Context, e runtime.Event[order], c charge) (receipt, error) {
+			call.Do = func(ctx context.Context, e runtime.Event[order], c charge) (slip, error) {
 				got, err := p.charge(ctx, c)
 				once.Do(end)
 				return got, err
@@ -618,13 +618,13 @@ func TestAPanicInACallIsAnUnknownOutcome(t *testing.T) {
 
 func TestMisuseOfHandleCallIsReportedByRun(t *testing.T) {
 	w := newWorld(t, 1)
-	for want, spoil := range map[string]func(*runtime.Call[order, charge, receipt]){
-		"Step":      func(c *runtime.Call[order, charge, receipt]) { c.Step = "" },
-		"Do":        func(c *runtime.Call[order, charge, receipt]) { c.Do = nil },
-		"Result":    func(c *runtime.Call[order, charge, receipt]) { c.Result = nil },
-		"Timeout":   func(c *runtime.Call[order, charge, receipt]) { c.Timeout = -1 },
-		"Parallel":  func(c *runtime.Call[order, charge, receipt]) { c.Parallel = 501 },
-		"ParkAfter": func(c *runtime.Call[order, charge, receipt]) { c.ParkAfter = -1 },
+	for want, spoil := range map[string]func(*runtime.Call[order, charge, slip]){
+		"Step":      func(c *runtime.Call[order, charge, slip]) { c.Step = "" },
+		"Do":        func(c *runtime.Call[order, charge, slip]) { c.Do = nil },
+		"Result":    func(c *runtime.Call[order, charge, slip]) { c.Result = nil },
+		"Timeout":   func(c *runtime.Call[order, charge, slip]) { c.Timeout = -1 },
+		"Parallel":  func(c *runtime.Call[order, charge, slip]) { c.Parallel = 501 },
+		"ParkAfter": func(c *runtime.Call[order, charge, slip]) { c.ParkAfter = -1 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			call := payment(newProvider(t))

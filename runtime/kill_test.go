@@ -72,7 +72,7 @@ func victim(spec []string) error {
 		return err
 	}
 	if len(spec) == 8 {
-		runtime.HandleCall(c, spec[2], paymentBy(func(ctx context.Context, asked charge) (receipt, error) {
+		runtime.HandleCall(c, spec[2], paymentBy(func(ctx context.Context, asked charge) (slip, error) {
 			return chargeAt(ctx, spec[7], http.DefaultTransport, asked)
 		}))
 	} else {

@@ -23,8 +23,8 @@ type charge struct {
 	Amount int       `json:"amount"`
 }
 
-// receipt is what it answers.
-type receipt struct {
+// slip is what it answers.
+type slip struct {
 	ID     int `json:"id"`
 	Amount int `json:"amount"`
 }
@@ -129,7 +129,7 @@ func (p *provider) decide(key, request string, c charge) (answer, mischief) {
 		p.keys[key] = found
 	default:
 		p.moved[c.Order]++
-		body, err := json.Marshal(receipt{ID: len(p.moved), Amount: c.Amount})
+		body, err := json.Marshal(slip{ID: len(p.moved), Amount: c.Amount})
 		if err != nil {
 			p.Error(err)
 		}
@@ -171,36 +171,36 @@ func (p *provider) movedOnce(n int) {
 var errDeclined = errors.New("declined")
 
 // charge asks for a charge and reads the receipt.
-func (p *provider) charge(ctx context.Context, c charge) (receipt, error) {
+func (p *provider) charge(ctx context.Context, c charge) (slip, error) {
 	return chargeAt(ctx, p.URL, p.Client().Transport, c)
 }
 
 // chargeAt asks a provider for a charge with the key of the context's event.
-func chargeAt(ctx context.Context, provider string, base http.RoundTripper, c charge) (receipt, error) {
+func chargeAt(ctx context.Context, provider string, base http.RoundTripper, c charge) (slip, error) {
 	body, err := json.Marshal(c)
 	if err != nil {
-		return receipt{}, err
+		return slip{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, provider+"/charges", bytes.NewReader(body))
 	if err != nil {
-		return receipt{}, err
+		return slip{}, err
 	}
 	client := &http.Client{Transport: &runtime.KeyTransport{Base: base}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return receipt{}, err
+		return slip{}, err
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusPaymentRequired:
-		return receipt{}, runtime.Definite(errDeclined)
+		return slip{}, runtime.Definite(errDeclined)
 	default:
-		return receipt{}, fmt.Errorf("charging order %s: %s", c.Order, resp.Status)
+		return slip{}, fmt.Errorf("charging order %s: %s", c.Order, resp.Status)
 	}
-	var got receipt
+	var got slip
 	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
-		return receipt{}, fmt.Errorf("reading the receipt of order %s: %w", c.Order, err)
+		return slip{}, fmt.Errorf("reading the receipt of order %s: %w", c.Order, err)
 	}
 	return got, nil
 }
