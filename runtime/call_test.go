@@ -676,3 +676,58 @@ func TestEveryCallOfAnEventHasTheKeyThatItsIntentTells(t *testing.T) {
 		t.Errorf("the provider got %v, call_intent has %s", sent, key)
 	}
 }
+
+// TestACallThatFailsForNowIsPaidFromTheRetryTopic is about a record that is handled by
+// the handler of the topic it came from, which is that of a call and not of a batch.
+func TestACallThatFailsForNowIsPaidFromTheRetryTopic(t *testing.T) {
+	w := newWorld(t, 1)
+	p := newProvider(t)
+	cfg, dlq := w.tiered(30 * time.Millisecond)
+	events := orders(12, 4)
+	var failed atomic.Int64
+	call := payment(p)
+	intent := call.Intent
+	call.Intent = func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) (charge, error) {
+		if e.ID == events[5].EventID && failed.Add(1) <= 2 { // with others, and by itself
+			return charge{}, errNoCustomer
+		}
+		return intent(ctx, tx, e)
+	}
+	w.produce(events...)
+	r := w.start(cfg, w.pays(call))
+	w.caughtUp()
+	w.eventually("the retry topic is consumed", func() bool { return w.committedTo(cfg.RetryTopics[0].Topic) == 1 })
+	p.movedOnce(12)
+	w.exactly(12)
+	w.noIntents()
+	if s := r.Stats(); s.Delayed != 1 || len(w.contents(dlq)) != 0 {
+		t.Errorf("stats are %+v, want one record delayed and no dead letter", s)
+	}
+}
+
+// TestACallWhoseResultIsReplayedIsNotPaidAgain mends what the result failed by: the money
+// had moved by then.
+func TestACallWhoseResultIsReplayedIsNotPaidAgain(t *testing.T) {
+	w := newWorld(t, 1)
+	p := newProvider(t)
+	cfg, how := w.replayable()
+	events := orders(8, 2)
+	events[3].Amount = -1 // which the ledger refuses
+	w.produce(events...)
+	r := w.start(cfg, w.pays(payment(p)))
+	w.caughtUp()
+	w.exactly(7)
+	w.exec(`ALTER TABLE ledger DROP CONSTRAINT positive`)
+	for range 2 {
+		if done := replayed(t, how); done.Written != 1 {
+			t.Fatalf("%+v was replayed, want one record", done)
+		}
+	}
+	w.eventually("the replays are consumed", func() bool { return w.committedTo(cfg.ReplayTopic) == 2 })
+	p.movedOnce(8)
+	w.exactly(8)
+	w.noIntents()
+	if s := r.Stats(); s.Duplicates != 1 {
+		t.Errorf("stats are %+v, want the second replay a duplicate", s)
+	}
+}
