@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // A partition names a topic's partition.
@@ -26,6 +27,10 @@ type assignment struct {
 	consumer *Consumer
 	handler  handler
 
+	metrics     *topicMetrics
+	spanName    string
+	spanOptions []trace.SpanStartOption
+
 	// ctx ends when work for this assignment must stop at once; cancel's cause
 	// says why.
 	ctx    context.Context
@@ -39,6 +44,7 @@ type assignment struct {
 	mu       sync.Mutex
 	queues   []*lane
 	mark     watermark
+	end      int64 // of the log, as last seen, -1 before
 	paused   bool
 	retrying int   // lanes that wait before another attempt
 	stopped  error // why the partition is stopped, nil while it runs
@@ -68,10 +74,13 @@ func newAssignment(c *Consumer, p partition) *assignment {
 		partition: p,
 		consumer:  c,
 		handler:   c.handlers[p.topic],
+		metrics:   c.topics[p.topic],
 		closing:   make(chan struct{}),
 		committed: -1,
+		end:       -1,
 	}
 	a.ctx, a.cancel = context.WithCancelCause(c.work)
+	a.spanName, a.spanOptions = spanOf(a.metrics, p)
 	for range c.cfg.Concurrency {
 		a.queues = append(a.queues, &lane{
 			assignment: a,
@@ -114,10 +123,12 @@ func (a *assignment) place(next int64, commit bool) {
 // deliver queues polled records. It never blocks: a partition that is too far
 // behind is paused instead.
 func (a *assignment) deliver(recs []*kgo.Record) {
+	a.polledRecords(len(recs))
+	now := a.consumer.clock()
 	items := make([]*item, len(recs))
 	store := make([]item, len(recs))
 	for i, rec := range recs {
-		store[i].rec = rec
+		store[i].rec, store[i].polled = rec, now
 		items[i] = &store[i]
 	}
 	a.mu.Lock()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemlint/idemlint/runtime/internal/seam"
 )
@@ -49,8 +51,9 @@ type Consumer struct {
 	beginSQL string
 
 	// Known once the table was found.
-	markSQL    string
-	quarantine Quarantine
+	markSQL        string
+	processedAtSQL string
+	quarantine     Quarantine
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -89,6 +92,15 @@ type Consumer struct {
 	alarms alarms // to be logged
 	raised alarms // logged, for the user's hook
 	stats  stats
+
+	pulse
+	born    time.Time // where clock begins
+	metrics *instruments
+	topics  map[string]*topicMetrics // of those that have a handler, once Run has begun
+	tracer  trace.Tracer
+
+	collected sync.Once
+	collects  chan struct{} // closed once someone collects metrics
 }
 
 // New returns a consumer that does its work in pool. It checks cfg and connects
@@ -112,8 +124,15 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		pollWake:    make(chan struct{}, 1),
 		alarms:      alarms{wake: make(chan struct{}, 1)},
 		raised:      alarms{wake: make(chan struct{}, 1)},
+		born:        time.Now(),
+		collects:    make(chan struct{}),
+		topics:      make(map[string]*topicMetrics),
+		tracer:      cfg.TracerProvider.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL)),
 	}
 	var err error
+	if c.metrics, err = newInstruments(cfg.MeterProvider); err != nil {
+		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+	}
 	c.maintainer, err = NewMaintainer(pool, MaintainerConfig{
 		Group: cfg.Group, Layout: cfg.Layout, Window: cfg.Window, Interval: cfg.MaintenanceInterval,
 		OldestUncommitted: c.oldestUncommitted, OnError: c.upkeepFailed, Logger: cfg.Logger, Now: cfg.Now,
@@ -123,6 +142,9 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 	}
 	return c, nil
 }
+
+// clock is the time since the consumer was made, which no step of the wall clock moves.
+func (c *Consumer) clock() time.Duration { return time.Since(c.born) }
 
 func (c *Consumer) misuse(err error) { c.misuses = append(c.misuses, err) }
 
@@ -136,6 +158,7 @@ func (c *Consumer) register(topic string, h handler) {
 		c.misuse(fmt.Errorf("topic %q has two handlers", topic))
 	default:
 		c.handlers[topic] = h
+		c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
 	}
 }
 
@@ -158,7 +181,14 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if len(c.handlers) == 0 {
 		return errors.New("running consumer: no handler is registered")
 	}
+	c.stage.Store(stagePreparing)
+	defer c.stage.Store(stageEnded)
 	defer c.startAlarms()()
+	stopGauges, err := c.startGauges()
+	if err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	defer stopGauges()
 
 	admin, err := kgo.NewClient(c.adminOptions()...)
 	if err != nil {
@@ -196,9 +226,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 	defer stopBackground()
 	var others sync.WaitGroup
 	others.Go(func() { c.commitLoop(background) })
+	others.Go(func() { c.watchEnds(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
 
+	c.move()
+	c.stage.Store(stageRunning)
 	err = c.poll(pollCtx)
+	c.stage.Store(stageDraining)
 	err = errors.Join(err, c.drain())
 	stopBackground()
 	others.Wait()
@@ -252,7 +286,10 @@ func (c *Consumer) clientOptions() []kgo.Opt {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) { c.release(ps, true) }),
-		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) { c.release(ps, false) }),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) {
+			c.joined.Store(false)
+			c.release(ps, false)
+		}),
 	)
 	if c.cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(c.cfg.InstanceID))
@@ -270,7 +307,11 @@ func (c *Consumer) poll(ctx context.Context) error {
 	troubles := make(map[partition]*trouble)
 	for {
 		c.awaitHunger(ctx)
-		fetches := c.client.PollRecords(ctx, maxPoll)
+		c.move()
+		tick, cancel := context.WithTimeout(ctx, pollTick)
+		fetches := c.client.PollRecords(tick, maxPoll)
+		cancel()
+		c.move()
 		if ctx.Err() != nil {
 			if fatal := c.fatal.Load(); fatal != nil {
 				return *fatal
@@ -280,12 +321,18 @@ func (c *Consumer) poll(ctx context.Context) error {
 		if fetches.IsClientClosed() {
 			return fmt.Errorf("polling: %w", kgo.ErrClientClosed)
 		}
+		// Not errors.Is: to it, a broker's timeout is one of a context, too.
+		if fetches.Err0() == context.DeadlineExceeded {
+			c.client.AllowRebalance()
+			continue // there was nothing to poll
+		}
 		var wait time.Duration
 		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
 			p := partition{f.Topic, f.Partition}
 			if len(f.Records) > 0 {
 				delete(troubles, p)
 				if a := c.assignment(p); a != nil {
+					a.sawEnd(f.HighWatermark)
 					a.deliver(f.Records)
 				}
 			}
@@ -311,9 +358,7 @@ func (c *Consumer) poll(ctx context.Context) error {
 // client's buffer, which does not cost fetching them again.
 func (c *Consumer) awaitHunger(ctx context.Context) {
 	for {
-		c.mu.Lock()
-		held := slices.Collect(maps.Values(c.assignments))
-		c.mu.Unlock()
+		held := c.held()
 		anyHungry, anyWorks := false, false
 		for _, a := range held {
 			hungry, works := a.hungry()
@@ -325,6 +370,7 @@ func (c *Consumer) awaitHunger(ctx context.Context) {
 			}
 			return
 		}
+		c.moved.Store(restsOnLanes)
 		select {
 		case <-c.pollWake:
 		case <-ctx.Done():
@@ -332,6 +378,9 @@ func (c *Consumer) awaitHunger(ctx context.Context) {
 		}
 	}
 }
+
+// move notes that the poll loop moves.
+func (c *Consumer) move() { c.moved.Store(int64(c.clock())) }
 
 // wantPoll wakes the poll loop from awaitHunger.
 func (c *Consumer) wantPoll() {
@@ -444,6 +493,7 @@ func (c *Consumer) startAlarms() (stop func()) {
 	logger.Go(func() {
 		c.alarms.run(logging, func(a Alarm) {
 			c.cfg.Logger.Error("alarm", "group", c.cfg.Group, "alarm", a)
+			c.countAlarm(a)
 			if c.cfg.OnAlarm != nil {
 				c.raised.put(a)
 			}
