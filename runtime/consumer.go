@@ -126,6 +126,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		raised:      alarms{wake: make(chan struct{}, 1)},
 		born:        time.Now(),
 		collects:    make(chan struct{}),
+		pulse:       pulse{pollTick: pollTick},
 		topics:      make(map[string]*topicMetrics),
 		tracer:      cfg.TracerProvider.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL)),
 	}
@@ -308,7 +309,7 @@ func (c *Consumer) poll(ctx context.Context) error {
 	for {
 		c.awaitHunger(ctx)
 		c.move()
-		tick, cancel := context.WithTimeout(ctx, pollTick)
+		tick, cancel := context.WithTimeout(ctx, c.pollTick)
 		fetches := c.client.PollRecords(tick, maxPoll)
 		cancel()
 		c.move()

@@ -62,6 +62,7 @@ const (
 // pulse is what the consumer's goroutines tell of themselves for Health. Times are on
 // the consumer's clock.
 type pulse struct {
+	pollTick   time.Duration
 	stage      atomic.Int32
 	moved      atomic.Int64 // when the poll loop moved last, or restsOnLanes
 	stuck      atomic.Int64 // calls of user code that do not return
