@@ -190,6 +190,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		return fmt.Errorf("running consumer: %w", err)
 	}
 	defer stopGauges()
+	c.startCounters()
 
 	admin, err := kgo.NewClient(c.adminOptions()...)
 	if err != nil {

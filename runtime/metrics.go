@@ -195,11 +195,26 @@ func (a *assignment) countDeadLetter() {
 
 // countAlarm counts an alarm that was raised.
 func (c *Consumer) countAlarm(a Alarm) {
-	attrs := []attribute.KeyValue{semconv.MessagingConsumerGroupName(c.cfg.Group), alarmKindKey.String(string(a.Kind))}
-	if a.Topic != "" {
-		attrs = append(attrs, semconv.MessagingDestinationName(a.Topic))
+	c.addAlarms(a.Kind, 1)
+}
+
+func (c *Consumer) addAlarms(kind AlarmKind, n int64) {
+	c.metrics.alarms.Add(context.Background(), n, metric.WithAttributes(
+		semconv.MessagingConsumerGroupName(c.cfg.Group), alarmKindKey.String(string(kind))))
+}
+
+// startCounters has counters begin at zero. One that begins at one has no increase that
+// an alert could see.
+func (c *Consumer) startCounters() {
+	for _, kind := range alarmKinds() {
+		c.addAlarms(kind, 0)
 	}
-	c.metrics.alarms.Add(context.Background(), 1, metric.WithAttributes(attrs...))
+	for _, m := range c.topics {
+		for f := range m.fates {
+			m.completed.Add(context.Background(), 0, m.fates[f]...)
+		}
+		m.isolations.Add(context.Background(), 0, m.add...)
+	}
 }
 
 // countOffsetCommit records an offset commit that ended with err.

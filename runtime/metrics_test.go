@@ -297,6 +297,21 @@ func TestTheTablesPartitionsAheadAreAMetric(t *testing.T) {
 	}
 }
 
+func TestCountersOfWhatIsAlarmingBeginAtZero(t *testing.T) {
+	w := newWorld(t, 1)
+	cfg := w.config()
+	m := w.metered(&cfg)
+	r := w.start(cfg, w.queued)
+	w.eventually("readiness", r.isReady)
+	zero := map[string]float64{"processed": 0, "duplicate": 0, "quarantined": 0, "dead_lettered": 0, "skipped": 0}
+	if got := m.by("idemlint.records.completed", "idemlint.outcome"); !maps.Equal(got, zero) {
+		t.Errorf("records came to %v, want %v", got, zero)
+	}
+	if got := m.by("idemlint.alarms", "idemlint.alarm.kind"); len(got) != 7 || got["stuck"] != 0 {
+		t.Errorf("alarms are %v, want each kind", got)
+	}
+}
+
 func TestMetricsEndWithRun(t *testing.T) {
 	w := newWorld(t, 1)
 	cfg := w.config()
