@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -326,7 +327,7 @@ func TestMetricsEndWithRun(t *testing.T) {
 	}
 }
 
-var metricRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|")
+var metricRow = regexp.MustCompile("(?m)^\\| `([a-z_]+\\.[a-z_.]+)` \\|")
 
 // documented returns the metrics in the table of the README, sorted.
 func documented(t *testing.T) []string {
@@ -369,6 +370,36 @@ func TestTheMetricsAreThoseThatTheReadmeLists(t *testing.T) {
 	for _, name := range emitted {
 		if !strings.Contains(string(text), name) {
 			t.Errorf("the package documentation does not mention %s", name)
+		}
+	}
+}
+
+var testName = regexp.MustCompile(`\bTest[A-Z]\w+`)
+
+func TestTheTestsThatTheReadmeNamesExist(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests = append(tests, text...)
+	}
+	named := testName.FindAllString(string(readme), -1)
+	if len(named) == 0 {
+		t.Fatal("the README names no test")
+	}
+	for _, name := range named {
+		if !strings.Contains(string(tests), "\nfunc "+name+"(t *testing.T)") {
+			t.Errorf("there is no test %s", name)
 		}
 	}
 }
