@@ -61,6 +61,8 @@ type contender struct {
 	byHand func(b *testing.B, w *world, client *kgo.Client, count int)
 	// register registers the runtime's handler.
 	register func(*world) func(*runtime.Consumer)
+	// configure turns the runtime's instruments on; records then name their producer's span.
+	configure func(*world, *runtime.Config)
 }
 
 // events is how many of n events this contender is given. Those that need several
@@ -82,6 +84,7 @@ func contenders() []contender {
 		{name: "by hand, best batch", byHand: bestBatch},
 		{name: "Handle", roundTrips: true, register: func(w *world) func(*runtime.Consumer) { return w.ledger }},
 		{name: "Handle with the queue", register: func(w *world) func(*runtime.Consumer) { return w.queued }},
+		{name: "Handle with the queue, instruments on", register: func(w *world) func(*runtime.Consumer) { return w.queued }, configure: instrumented},
 		{name: "HandleBatch", register: func(w *world) func(*runtime.Consumer) { return w.setBased }},
 		{name: "all duplicates", seen: true, register: func(w *world) func(*runtime.Consumer) { return w.queued }},
 	}
@@ -144,6 +147,7 @@ func runRound(b *testing.B, server *testpg.Server, partitions int32, rtt time.Du
 		"queue/per-event":        {"Handle with the queue", "by hand, a transaction per event"},
 		"HandleBatch/per-event":  {"HandleBatch", "by hand, a transaction per event"},
 		"duplicates/first":       {"all duplicates", "Handle with the queue"},
+		"instruments/queue":      {"Handle with the queue, instruments on", "Handle with the queue"},
 	} {
 		ratios[name] = append(ratios[name], rate[pair[0]]/rate[pair[1]])
 		ratios["cpu:"+name] = append(ratios["cpu:"+name], perCPU[pair[0]]/perCPU[pair[1]])
@@ -208,6 +212,9 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		events[i] = order{EventID: uuid.Must(uuid.NewV7()), Key: fmt.Sprint("customer-", i%1000), Seq: i, Amount: 1}
 		recs[i] = record(w.topic, 1, events[i])
 		recs[i].Partition = int32(i) % partitions
+		if c.configure != nil {
+			recs[i].Headers = []kgo.RecordHeader{{Key: "traceparent", Value: []byte(traceA)}}
+		}
 	}
 	for chunk := range slices.Chunk(recs, 10_000) {
 		w.produceRecords(chunk...)
@@ -236,6 +243,9 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 	} else {
 		cfg := w.config()
 		cfg.CommitInterval = 0
+		if c.configure != nil {
+			c.configure(w, &cfg)
+		}
 		r = w.startWith(seam.With(context.Background(), func(s seam.Step) error {
 			if s == seam.AfterPoll {
 				start.begin()
