@@ -167,8 +167,13 @@ func (c *Consumer) watchEnds(ctx context.Context) {
 	}
 	tick := time.NewTicker(endsInterval)
 	defer tick.Stop()
+	known := true
 	for {
-		c.askEnds(ctx)
+		err := c.askEnds(ctx)
+		if err != nil && known && ctx.Err() == nil {
+			c.cfg.Logger.Info("the ends of the logs are unknown; lag is as of before", "group", c.cfg.Group, "error", err)
+		}
+		known = err == nil
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -178,19 +183,20 @@ func (c *Consumer) watchEnds(ctx context.Context) {
 }
 
 // askEnds asks the broker. Without an answer the last one holds: that the broker is
-// away shows elsewhere.
-func (c *Consumer) askEnds(ctx context.Context) {
+// away shows elsewhere, too.
+func (c *Consumer) askEnds(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, endsInterval)
 	defer cancel()
 	ends, err := kadm.NewClient(c.admin).ListEndOffsets(ctx, slices.Sorted(maps.Keys(c.handlers))...)
-	if err != nil {
-		c.cfg.Logger.Info("the ends of the logs are unknown; lag is as of before", "group", c.cfg.Group, "error", err)
-	}
 	for _, a := range c.held() {
 		if end, ok := ends.Lookup(a.topic, a.id); ok && end.Err == nil {
 			a.sawEnd(end.Offset)
 		}
 	}
+	if err != nil {
+		return fmt.Errorf("listing end offsets: %w", err)
+	}
+	return nil
 }
 
 // sawEnd notes the end of the partition's log.
