@@ -75,7 +75,8 @@ type pulse struct {
 const restsOnLanes = math.MaxInt64
 
 // Health tells how the consumer is. If there was no commit within the last seconds it
-// asks the database, for at most two seconds.
+// asks the database, through the pool and for at most two seconds: a pool needs a
+// connection more than there are batches at a time.
 func (c *Consumer) Health(ctx context.Context) Health {
 	h := c.liveness()
 	h.NotReady = c.notReady(ctx)
@@ -132,7 +133,7 @@ func (c *Consumer) notReady(ctx context.Context) []string {
 		refuse(status.AheadUntil.IsZero(), "processed_event has no partition for the present")
 	}
 	if err := c.askDatabase(ctx); err != nil {
-		why = append(why, fmt.Sprintf("the database does not answer: %v", err))
+		why = append(why, fmt.Sprintf("asking the database: %v", err))
 	}
 	return why
 }
@@ -145,7 +146,11 @@ func (c *Consumer) askDatabase(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	return c.pool.Ping(ctx)
+	err := c.pool.Ping(ctx)
+	if stat := c.pool.Stat(); err != nil && stat.AcquiredConns() >= stat.MaxConns() {
+		return fmt.Errorf("no connection is free, all %d of the pool are in use: %w", stat.MaxConns(), err)
+	}
+	return err
 }
 
 // Liveness answers liveness probes: 200 while Health's Live is true, else 503, either

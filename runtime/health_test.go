@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemlint/idemlint/runtime"
 	"github.com/idemlint/idemlint/runtime/internal/testkafka"
@@ -88,13 +89,30 @@ func TestAConsumerIsAliveButNotReadyWhileTheDatabaseIsAway(t *testing.T) {
 				if !h.Live {
 					t.Errorf("not live, for %q", h.NotLive)
 				}
-				return !h.Ready && strings.Contains(strings.Join(h.NotReady, " "), "database does not answer")
+				return !h.Ready && strings.Contains(strings.Join(h.NotReady, " "), "database")
 			})
 			proxy.Refuse(false)
 			w.eventually("readiness", r.isReady)
 			w.caughtUp()
 		})
 	}
+}
+
+func TestAPoolWithoutAFreeConnectionIsNamedAsTheReason(t *testing.T) {
+	w := newWorld(t, 1)
+	w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.MaxConns = 1 })
+	r := w.start(w.config(), w.queued)
+	w.eventually("readiness", r.isReady)
+	taken, err := w.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := r.Health(t.Context())
+	if h.Ready || !strings.Contains(strings.Join(h.NotReady, " "), "all 1 of the pool are in use") {
+		t.Errorf("health is %+v", h)
+	}
+	taken.Release()
+	w.eventually("readiness", r.isReady)
 }
 
 func TestAHandlerThatDoesNotReturnEndsLivenessUntilItDoes(t *testing.T) {

@@ -98,6 +98,7 @@ func TestAPollLoopThatDoesNotMoveEndsLiveness(t *testing.T) {
 
 func TestAPollLoopThatWaitsForItsLanesIsAlive(t *testing.T) {
 	c, _ := quietConsumer(t)
+	c.born = time.Now().Add(-time.Hour)
 	c.stage.Store(stageRunning)
 	c.moved.Store(restsOnLanes)
 	if h := c.liveness(); !h.Live {
