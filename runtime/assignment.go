@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // A partition names a topic's partition.
@@ -28,6 +29,10 @@ type assignment struct {
 	handler  handler
 	back     *redelivered // nil unless the topic brings records of others back
 
+	metrics     *topicMetrics
+	spanName    string
+	spanOptions []trace.SpanStartOption
+
 	// ctx ends when work for this assignment must stop at once; cancel's cause
 	// says why.
 	ctx    context.Context
@@ -41,6 +46,7 @@ type assignment struct {
 	mu       sync.Mutex
 	queues   []*lane
 	mark     watermark
+	end      int64 // of the log, as last seen, -1 before
 	paused   bool
 	retrying int   // lanes that wait before another attempt
 	stopped  error // why the partition is stopped, nil while it runs
@@ -71,13 +77,16 @@ func newAssignment(c *Consumer, p partition) *assignment {
 		partition: p,
 		consumer:  c,
 		handler:   c.handlers[p.topic],
+		metrics:   c.topics[p.topic],
 		closing:   make(chan struct{}),
 		committed: -1,
+		end:       -1,
 	}
 	if back, ok := c.cfg.redeliveryTopics()[p.topic]; ok {
 		a.back = &back
 	}
 	a.ctx, a.cancel = context.WithCancelCause(c.work)
+	a.spanName, a.spanOptions = spanOf(a.metrics, p)
 	for range c.cfg.Concurrency {
 		a.queues = append(a.queues, &lane{
 			assignment: a,
@@ -120,10 +129,12 @@ func (a *assignment) place(next int64, commit bool) {
 // deliver queues polled records. It never blocks: a partition that is too far
 // behind is paused instead.
 func (a *assignment) deliver(recs []*kgo.Record) {
+	a.polledRecords(len(recs))
+	now := a.consumer.clock()
 	items := make([]*item, len(recs))
 	store := make([]item, len(recs))
 	for i, rec := range recs {
-		store[i].rec = rec
+		store[i].rec, store[i].polled = rec, now
 		if a.back != nil {
 			store[i].origin = a.back.restore(rec, a.consumer.cfg.Group)
 		}

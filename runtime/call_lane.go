@@ -71,7 +71,7 @@ func (l *lane) processCalls(h caller, items []*item) (int, bool) {
 			if len(left) > 1 {
 				c.cfg.Logger.Warn("calls failed by a record's fault; isolating it",
 					"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", left[0].rec.Offset, "error", err)
-				c.stats.isolations.Add(1)
+				a.countIsolation()
 				limit = 1
 				continue
 			}

@@ -28,6 +28,8 @@ type callRound struct {
 	lane     *lane
 	settings callSettings
 	plan     *plan
+	ctx      context.Context
+	items    []*item
 	batch    calls
 	answers  map[uuid.UUID]any // of calls whose result is to be written
 
@@ -40,7 +42,7 @@ type callRound struct {
 
 func (l *lane) newCallRound(h caller, items []*item, answers map[uuid.UUID]any) *callRound {
 	r := &callRound{
-		lane: l, settings: h.settings(), plan: l.planBy(h, items), answers: answers,
+		lane: l, items: items, settings: h.settings(), plan: l.planBy(h, items), answers: answers,
 		intents: make(map[uuid.UUID]intent), left: make(map[int]error), called: make(map[int]bool), refused: make(map[int]error),
 	}
 	r.batch = r.plan.batch.(calls)
@@ -77,9 +79,17 @@ func (r *callRound) waitsForOthers() bool {
 	return false
 }
 
-// run makes the attempt. Its error is a *txFailure, and then what settled holds is
-// done all the same.
+// run makes the attempt, under a span of its own. Its error is a *txFailure, and then
+// what settled holds is done all the same.
 func (r *callRound) run() error {
+	ctx, observed := r.lane.assignment.observe(r.items)
+	r.ctx = ctx
+	err := r.try()
+	observed(r.settled, err)
+	return err
+}
+
+func (r *callRound) try() error {
 	c := r.lane.assignment.consumer
 	if len(r.plan.items) > 0 {
 		limit := 2 * (2*c.cfg.BatchTimeout + 2*r.settings.timeout)
@@ -101,6 +111,7 @@ func (r *callRound) run() error {
 		return r.interrupted(out, err)
 	}
 	r.settle(out)
+	r.lane.assignment.metrics.committed(r.ctx, out.items, c.clock())
 	return r.unknown()
 }
 
@@ -158,6 +169,7 @@ func (r *callRound) intend(out *outcome) error {
 	maps.Copy(r.intents, t.acquired)
 	out.duplicates += len(t.done)
 	out.refused = append(out.refused, t.expired...)
+	out.skips = append(out.skips, t.skips...)
 	for _, i := range t.held {
 		r.left[i] = errHeld
 	}
@@ -171,7 +183,7 @@ func (r *callRound) intend(out *outcome) error {
 func (r *callRound) transact(work func(context.Context, *batchTx) error) error {
 	a := r.lane.assignment
 	emitted := false
-	err := a.transact(func(ctx context.Context, tx *batchTx) error {
+	err := a.transact(r.ctx, func(ctx context.Context, tx *batchTx) error {
 		tx.session.use(&r.lane.scratch)
 		defer tx.session.giveBack(&r.lane.scratch)
 		err := work(ctx, tx)
@@ -190,6 +202,7 @@ type intending struct {
 	done     map[uuid.UUID]bool
 	acquired map[uuid.UUID]intent
 	expired  []Quarantined
+	skips    []skip
 	held     []int // by others
 }
 
@@ -216,6 +229,14 @@ func (t *intending) run(ctx context.Context, tx *batchTx, ask []uuid.UUID) error
 	}
 	if err := t.park(ctx, tx); err != nil {
 		return err
+	}
+	if t.plan.audit {
+		sub := *t.plan
+		sub.order = slices.DeleteFunc(slices.Clone(t.plan.order), func(i int) bool { return !t.done[t.plan.ids[i]] })
+		var err error
+		if t.skips, err = sub.skips(ctx, tx.raw, c.processedAtSQL, c.cfg.Group, nil); err != nil {
+			return err
+		}
 	}
 	if len(fresh) == 0 {
 		return nil
@@ -348,7 +369,7 @@ func (r *callRound) callInOrder(mu *sync.Mutex, begun time.Time, events []int) {
 		if !goOn {
 			continue
 		}
-		answer, err := r.batch.do(a.ctx, i, request)
+		answer, err := r.batch.do(r.ctx, i, request)
 		mu.Lock()
 		var definite *definiteError
 		switch {
@@ -381,6 +402,7 @@ func (r *callRound) conclude(out *outcome) error {
 	out.processed += t.fresh
 	out.duplicates += len(t.answered) - t.fresh
 	out.refused = append(out.refused, t.parked...)
+	out.skips = append(out.skips, t.skips...)
 	for _, i := range t.parkedEvents {
 		delete(r.left, i)
 	}
@@ -417,6 +439,7 @@ type concluding struct {
 	parked       []Quarantined
 	parkedEvents []int
 	fresh        int // of answered, those that nobody else had concluded
+	skips        []skip
 }
 
 // sort decides what becomes of each event.
@@ -451,6 +474,12 @@ func (t *concluding) run(ctx context.Context, tx *batchTx) error {
 		return err
 	}
 	t.fresh = len(fresh)
+	if t.plan.audit {
+		sub.repeated = nil // known from the first transaction
+		if t.skips, err = sub.skips(ctx, tx.raw, c.processedAtSQL, c.cfg.Group, fresh); err != nil {
+			return err
+		}
+	}
 	if err := c.dbStep(seam.AfterMark); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (l *lane) process(items []*item) (int, bool) {
 		if errors.As(err, &failure) && failure.verdict == guilty && a.ctx.Err() == nil {
 			c.cfg.Logger.Warn("batch failed by a record's fault; isolating it",
 				"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", run[0].rec.Offset, "error", err)
-			c.stats.isolations.Add(1)
+			a.countIsolation()
 			out, err = l.isolate(run, failure)
 		}
 		if err == nil {
@@ -92,7 +92,7 @@ func (l *lane) handleFailure(items []*item, attempt int, err error) bool {
 	if isTimeout(err) {
 		l.limit = max(1, len(items)/2)
 	}
-	c.stats.retries.Add(1)
+	a.countRetry(err)
 	c.cfg.Logger.Warn("batch failed; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
 		"offset", at.Offset, "attempt", attempt, "error", err)
 	var noConn *poolError
@@ -154,10 +154,13 @@ func (l *lane) settle(out *outcome) bool {
 		}
 	}
 	for _, q := range out.refused {
-		c.cfg.Logger.Warn("event quarantined", "quarantined", q)
+		c.cfg.Logger.Warn("event quarantined", "", q)
+	}
+	for _, s := range out.skips {
+		s.log(a.ctx, c.cfg.Logger, c.cfg.Group)
 	}
 	a.complete(out.items)
-	c.stats.add(out)
+	a.countBatch(out)
 	if err := c.step(seam.AfterWatermark); err != nil {
 		c.fail(err)
 		return false
@@ -185,9 +188,9 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 		}
 		if err == nil {
 			if _, again := c.cfg.nextTopic(failed); again {
-				c.stats.delayed.Add(1)
+				a.countDelayed()
 			} else {
-				c.stats.deadLettered.Add(1)
+				a.countDeadLetter()
 			}
 			return true
 		}
@@ -252,6 +255,7 @@ func (a *assignment) watch(rec *kgo.Record, limit time.Duration) (done func()) {
 		}
 		attempt++
 		if attempt == 1 {
+			a.consumer.stuck.Add(1)
 			a.setRetrying(1)
 		}
 		timer.Reset(limit << min(attempt, 6))
@@ -266,6 +270,7 @@ func (a *assignment) watch(rec *kgo.Record, limit time.Duration) (done func()) {
 		timer.Stop()
 		timer = nil
 		if attempt > 0 {
+			a.consumer.stuck.Add(-1)
 			a.setRetrying(-1)
 		}
 	}

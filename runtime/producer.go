@@ -109,6 +109,7 @@ func (c *Consumer) openFailurePaths(ctx context.Context) (closeIt func(), err er
 	back := &redeliveryHandler{handlers: c.handlers}
 	for topic := range c.cfg.redeliveryTopics() {
 		c.handlers[topic] = back
+		c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
 	}
 	paths := &failurePaths{cfg: c.cfg, last: c.cfg.DeadLetter}
 	closeIt = func() {}
