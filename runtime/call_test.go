@@ -25,7 +25,7 @@ func payment(p *provider) runtime.Call[order, charge, slip] { return paymentBy(p
 func paymentBy(pay func(context.Context, charge) (slip, error)) runtime.Call[order, charge, slip] {
 	return runtime.Call[order, charge, slip]{
 		Step:    "charge",
-		Timeout: 100 * time.Millisecond,
+		Timeout: 2 * time.Second,
 		Intent: func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) (charge, error) {
 			return charge{Order: e.ID, Amount: e.Payload.Amount}, nil
 		},
@@ -36,6 +36,13 @@ func paymentBy(pay func(context.Context, charge) (slip, error)) runtime.Call[ord
 			return runtime.Queue(ctx, tx, insertSQL, e.ID, e.Payload.Key, e.Payload.Seq, r.Amount)
 		},
 	}
+}
+
+// impatient is payment for a provider that answers late, and for a lease that is soon over.
+func impatient(p *provider) runtime.Call[order, charge, slip] {
+	call := payment(p)
+	call.Timeout = 100 * time.Millisecond
+	return call
 }
 
 func (w *world) pays(call runtime.Call[order, charge, slip]) func(*runtime.Consumer) {
@@ -75,11 +82,11 @@ func TestMoneyMovesOnceOverCrashesAtEachStep(t *testing.T) {
 			cfg.Concurrency = 1 + i%2
 			crashes := 0
 			for i := range 4 {
-				if w.crashAt(cfg, step, 1+rand.Int64N(4)*int64(min(i, 1)), w.pays(payment(p))) {
+				if w.crashAt(cfg, step, 1+rand.Int64N(4)*int64(min(i, 1)), w.pays(impatient(p))) {
 					crashes++
 				}
 			}
-			w.start(cfg, w.pays(payment(p)))
+			w.start(cfg, w.pays(impatient(p)))
 			w.caughtUp()
 			t.Logf("%d crashes", crashes)
 			if crashes == 0 {
@@ -163,8 +170,10 @@ func TestACrashInTheMiddleOfACallIsRecoveredFrom(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, 1)
 			p := newProvider(t)
+			call := payment(p)
+			call.Timeout = 500 * time.Millisecond // a third of the lease that the crash leaves
 			w.produce(orders(1, 1)...)
-			if !w.crashAt(w.config(), tc.step, tc.nth, w.pays(payment(p))) {
+			if !w.crashAt(w.config(), tc.step, tc.nth, w.pays(call)) {
 				t.Fatal("it did not crash")
 			}
 			if got := w.count(`SELECT count(*) FROM call_intent WHERE request IS NOT NULL`); got != tc.intents {
@@ -176,7 +185,7 @@ func TestACrashInTheMiddleOfACallIsRecoveredFrom(t *testing.T) {
 			if got := w.count(`SELECT count(*) FROM processed_event`); got != tc.done {
 				t.Errorf("%d events are marked after the crash, want %d", got, tc.done)
 			}
-			r := w.start(w.config(), w.pays(payment(p)))
+			r := w.start(w.config(), w.pays(call))
 			w.caughtUp()
 			if got := p.seen() - tc.moved; got != tc.calledAgain {
 				t.Errorf("%d calls after the crash, want %d", got, tc.calledAgain)
@@ -255,7 +264,7 @@ func TestACallWhoseLeaseIsOverIsMadeAgainByAnother(t *testing.T) {
 	asleep, wake := make(chan struct{}), make(chan struct{})
 	rouse := sync.OnceFunc(func() { close(wake) })
 	var runs atomic.Int64
-	call := payment(p)
+	call := impatient(p)
 	call.Do = func(ctx context.Context, e runtime.Event[order], c charge) (slip, error) {
 		if runs.Add(1) == 1 {
 			close(asleep)
@@ -311,6 +320,8 @@ func TestARequestIsWhatTheIntentSaidHoweverTheWorldChanges(t *testing.T) {
 func TestAnIntentTooOldForItsKeyIsParkedAndNotPaidAgain(t *testing.T) {
 	w := newWorld(t, 1)
 	p := newProvider(t)
+	call := payment(p)
+	call.Timeout = 500 * time.Millisecond // a third of the lease that the crash leaves
 	p.mischief = func(n int, _ charge) mischief {
 		if n == 1 {
 			return drop
@@ -319,13 +330,13 @@ func TestAnIntentTooOldForItsKeyIsParkedAndNotPaidAgain(t *testing.T) {
 	}
 	events := orders(2, 1)
 	w.produce(events[0])
-	if !w.crashAt(w.config(), seam.AfterCall, 1, w.pays(payment(p))) {
+	if !w.crashAt(w.config(), seam.AfterCall, 1, w.pays(call)) {
 		t.Fatal("it did not crash")
 	}
 	p.forget()
 	w.exec(`UPDATE call_intent SET began_at = began_at - interval '24 hours'`)
 	w.produce(events[1])
-	r := w.start(w.config(), w.pays(payment(p)))
+	r := w.start(w.config(), w.pays(call))
 	w.caughtUp()
 	p.movedOnce(2)
 	if n := w.count(`SELECT count(*) FROM quarantined_event WHERE event_id = $1 AND reason = 'idempotency_key_expired'`, events[0].EventID); n != 1 {
@@ -521,7 +532,7 @@ func TestAnUnknownOutcomeHoldsUpItsKeyAndNoOther(t *testing.T) {
 	p := newProvider(t)
 	events := orders(6, 2) // the keys take turns
 	p.mischief = func(_ int, c charge) mischief {
-		if c.Order == events[0].EventID && len(p.moved) < 3 { // three are of the other key
+		if c.Order == events[0].EventID && w.count(`SELECT count(*) FROM ledger WHERE key = $1`, events[1].Key) < 3 {
 			return busy
 		}
 		return none

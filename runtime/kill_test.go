@@ -72,9 +72,11 @@ func victim(spec []string) error {
 		return err
 	}
 	if len(spec) == 8 {
-		runtime.HandleCall(c, spec[2], paymentBy(func(ctx context.Context, asked charge) (slip, error) {
+		call := paymentBy(func(ctx context.Context, asked charge) (slip, error) {
 			return chargeAt(ctx, spec[7], http.DefaultTransport, asked)
-		}))
+		})
+		call.Timeout = 100 * time.Millisecond
+		runtime.HandleCall(c, spec[2], call)
 	} else {
 		runtime.Handle(c, spec[2], queueOrder)
 	}
