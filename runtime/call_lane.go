@@ -81,13 +81,10 @@ func (l *lane) processCalls(h caller, items []*item) (int, bool) {
 				}
 				continue
 			}
-			out := &outcome{}
-			l.giveUp(out, left[0], alone, failure)
-			if !l.settle(out) {
+			if !l.abandon(s, left[0], alone, failure, held) {
 				return 0, false
 			}
-			l.releaseIntents(s.step, held)
-			held, pending, alone = nil, pending[len(left):], 0
+			held, pending, alone = nil, pending[1:], 0
 		case a.ctx.Err() != nil || !l.handleFailure(left, attempt, err):
 			return 0, false
 		}
@@ -95,4 +92,16 @@ func (l *lane) processCalls(h caller, items []*item) (int, bool) {
 	held = nil
 	l.limit = min(c.cfg.BatchSize, l.limit*2)
 	return len(run), true
+}
+
+// abandon is the end of a record that has failed for good. It is false if it is that of
+// the lane, too.
+func (l *lane) abandon(s callSettings, it *item, attempts int, failure *txFailure, held []uuid.UUID) bool {
+	out := &outcome{}
+	l.giveUp(out, it, attempts, failure)
+	if !l.settle(out) {
+		return false
+	}
+	l.releaseIntents(s.step, held)
+	return true
 }
