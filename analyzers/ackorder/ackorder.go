@@ -43,7 +43,7 @@ func Find(p *flow.Program, vs []*flow.Verdict) []rule.Finding {
 }
 
 func word(a *flow.AckFault) rule.Finding {
-	f := rule.Finding{Rule: rule.R3, Analyzer: name, Posn: a.Pos.String()}
+	f := rule.Finding{Rule: rule.R3, Analyzer: name, Posn: a.Pos.String(), Home: a.Home.String()}
 	effect := a.Effect.Desc
 	if n := len(a.Way); n > 0 {
 		effect += " (in " + a.Way[n-1].Name + ")"

@@ -44,7 +44,7 @@ func Find(_ *flow.Program, vs []*flow.Verdict) []rule.Finding {
 }
 
 func word(u *flow.Unguarded) rule.Finding {
-	f := rule.Finding{Rule: rule.X1, Analyzer: name, Posn: u.Pos.String()}
+	f := rule.Finding{Rule: rule.X1, Analyzer: name, Posn: u.Pos.String(), Home: u.Home.String()}
 	desc, at := u.CheckDesc()
 	var b strings.Builder
 	b.WriteString(rule.X1 + ": " + u.Handler + " does its work again when a message is delivered again: ")

@@ -43,7 +43,7 @@ func Find(p *flow.Program, vs []*flow.Verdict) []rule.Finding {
 }
 
 func word(x *flow.Outside) rule.Finding {
-	f := rule.Finding{Rule: rule.R3, Analyzer: name, Posn: x.Pos.String()}
+	f := rule.Finding{Rule: rule.R3, Analyzer: name, Posn: x.Pos.String(), Home: x.Home.String()}
 	mark := rule.Related{Posn: x.MarkPos.String(), Message: "the mark: " + x.Mark}
 	if x.Kind == flow.MarkDropped {
 		f.Message = rule.R3 + ": when the mark " + x.Mark + " fails, " + x.Handler +

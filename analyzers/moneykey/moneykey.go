@@ -31,7 +31,7 @@ func Find(_ *flow.Program, calls []*flow.MoneyCall) []rule.Finding {
 	out := make([]rule.Finding, 0, len(calls))
 	for _, c := range calls {
 		f := rule.Finding{
-			Rule: rule.R4, Analyzer: name, Posn: c.Pos.String(),
+			Rule: rule.R4, Analyzer: name, Posn: c.Pos.String(), Home: c.Home.String(),
 			Message: rule.R4 + ": " + c.Desc + ", reached by " + c.Handler + ", " + fault(c),
 		}
 		if c.Call != c.Pos {

@@ -35,7 +35,7 @@ func run(pass *analysis.Pass) (any, error) {
 			continue
 		}
 		msg := d.Fault()
-		if msg == "" && !d.Used && !flow.Opts.Index {
+		if msg == "" && !d.Used && !flow.Opts.Index && !mayMatter(d, res) {
 			msg = "this directive suppresses nothing: take it away"
 		}
 		if msg != "" {
@@ -52,4 +52,17 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 	}
 	return nil, nil
+}
+
+// mayMatter reports whether a directive that suppresses nothing here may suppress what only the whole module shows: what
+// a handler does by way of an interface; at a call, also where the id goes that is made there, and how the reader was
+// made that is asked there; and for SQL, who cleans its table up.
+func mayMatter(d *rule.Directive, res *flow.Result) bool {
+	switch d.Rule {
+	case rule.X1, rule.X2, rule.R4:
+		return res.Unsettled()
+	case rule.R1, rule.R3:
+		return res.CallAt(d)
+	}
+	return true
 }

@@ -113,13 +113,29 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	}
 	if fa := addr.fa; fa != nil && v.K == VTop && v.T.has(FromPayload) {
 		pkg, typ := splitType(fa.S2)
-		v.raw = know.FieldRole(know.Normal(pkg), typ, fa.S) == know.RoleValue
+		v.raw = know.FieldRole(know.Normal(pkg), typ, fa.S) == know.RoleValue || enclosed(fa.S, ins.T)
 	}
 	q := *v
 	q.quiet = true
 	v = &q
 	w.st.setQuiet(cell{o.id, addr.Path}, v)
 	return v
+}
+
+// enclosed reports whether a field of what was decoded holds an event of its own, not decoded yet or of any shape: the
+// data of an envelope {id, type, data}. Who is handed it is handed the event.
+func enclosed(field string, t *Type) bool {
+	if t == nil {
+		return false
+	}
+	if t.Name == "encoding/json.RawMessage" {
+		return true
+	}
+	switch t.Kind {
+	case KSlice, KMap, KInterface, KString:
+		return know.EnvelopeField(field)
+	}
+	return false
 }
 
 // changed reports whether anything was written below a place.

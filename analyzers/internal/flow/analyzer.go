@@ -114,6 +114,7 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		return res, nil
 	}
+	unit.Ignores = res.dirs
 	res.Unit = unit
 	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true})
 	res.Prog.Strict = Opts.Strict
@@ -197,6 +198,8 @@ func buildUnit(pass *analysis.Pass) *Unit {
 		}
 		fns = append(fns, fn)
 	}
+	l.typeParams(pass.TypesInfo)
+	l.instances(pass.TypesInfo)
 	l.lowerPackage(pkg, fns)
 	files := slices.DeleteFunc(slices.Clone(pass.Files), func(f *ast.File) bool { return l.test(f.Package) })
 	l.unit.SQL = collectSQL(pass, files, l.pos, l.gen)
@@ -301,7 +304,7 @@ func (p *Program) JudgeBindings() []*Verdict {
 				continue
 			}
 			if !p.ownPkgs[u.Pkg] {
-				u.Pos = u.Binding.Pos
+				u.Home, u.Pos = u.Pos, u.Binding.Pos
 			}
 			kept = append(kept, u)
 		}

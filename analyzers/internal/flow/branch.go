@@ -219,6 +219,9 @@ func (w *walker) binary(ins *Instr) *Value {
 		if ins.T != nil && (ins.T.Kind == KError || ins.T.Kind == KInterface) && (x.K == VNil) != (y.K == VNil) && (x.Dyn != "" || y.Dyn != "") {
 			eq, known = false, true // an interface that holds something of a type is not nil, whatever it holds
 		}
+		if !known && (x.K == VNil) != (y.K == VNil) && w.isThere(ins, x, y) {
+			eq, known = false, true
+		}
 		if !known {
 			out := taintVal(t)
 			if x.K == VNil || y.K == VNil {

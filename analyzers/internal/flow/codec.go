@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/idemlint/idemlint/analyzers/internal/rule"
 )
 
 // codecVersion changes whenever the form of an encoded unit does.
-const codecVersion = 4
+const codecVersion = 5
 
 // A coder reads or writes units. Each method takes a pointer and does the one or the other, so that the two
 // directions cannot drift apart. Strings are written once.
@@ -305,6 +307,16 @@ func (c *coder) unit(u *Unit) {
 		c.str(&h.Fn)
 	})
 	list(c, &u.Bare, func(s *string) { c.str(s) })
+	list(c, &u.Ignores, func(d **rule.Directive) {
+		if !c.write {
+			*d = &rule.Directive{}
+		}
+		c.str(&(*d).File)
+		c.num(&(*d).Line)
+		c.str(&(*d).Rule)
+		c.str(&(*d).Name)
+		c.flags(&(*d).NoLint)
+	})
 }
 
 func (c *coder) constant(k *Const) {
@@ -368,6 +380,7 @@ func (c *coder) instr(in *Instr) {
 	k.Kind = CallKind(kind)
 	c.str(&k.Fn)
 	c.str(&k.Iface)
+	c.str(&k.TypeParam)
 	c.str(&k.Pkg)
 	c.str(&k.Recv)
 	c.str(&k.Name)

@@ -150,7 +150,7 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 				return w.shut(ins)
 			}
 		}
-		if fn != nil && !w.fr.calls(c.Fn) && w.fr.depth < maxDepth {
+		if fn != nil && (!w.fr.calls(c.Fn) || w.shorter(args)) && w.fr.depth < maxDepth {
 			return w.enter(ins, fn, args, nil, nil)
 		}
 		return w.unseen(ins, c.Fn, c.Recv, c.Name, args)
@@ -291,6 +291,9 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	}
 	var out []exit
 	bs := w.in.prog.bound(recv.Slot, c.Iface, w.in.slotHint(recv))
+	if c.TypeParam != "" {
+		bs = w.in.prog.bound(c.TypeParam, c.TypeParam, "")
+	}
 	if known := w.in.prog.wiredIn(recv.Slot, w.in.slotHint(recv), c.Fn, bs); len(known) > 0 {
 		for _, v := range known {
 			sub := *w
@@ -353,7 +356,7 @@ func (w *walker) callMethod(ins *Instr, recv *Value, m *Method, args []*Value, v
 		return w.namedGuard(ins, m.Fn, know.EitherTrue, args), true
 	}
 	fn := w.in.prog.fn(m.Fn)
-	if fn == nil || w.fr.calls(m.Fn) && !w.fr.nested(recv, m.Fn) || w.fr.depth >= maxDepth {
+	if fn == nil || w.fr.calls(m.Fn) && !w.nested(recv, m.Fn) || w.fr.depth >= maxDepth {
 		return nil, false
 	}
 	r := *recv
@@ -516,7 +519,7 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 	if fun.wired && via == nil {
 		via = w.in.prog.edge(fun)
 	}
-	if fn == nil || w.fr.calls(fun.S) && !w.fr.nested(fun, fun.S) || w.fr.depth >= maxDepth {
+	if fn == nil || w.fr.calls(fun.S) && !w.nested(fun, fun.S) && !w.shorter(fun.Elems) || w.fr.depth >= maxDepth {
 		if fn == nil {
 			return nil, false
 		}

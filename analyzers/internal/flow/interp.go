@@ -103,12 +103,9 @@ type frame struct {
 }
 
 func (fr *frame) calls(id string) bool {
-	n := 0
 	for f := fr; f != nil; f = f.up {
 		if f.fn.ID == id {
-			if n++; n > 0 {
-				return true
-			}
+			return true
 		}
 	}
 	return false
@@ -116,14 +113,14 @@ func (fr *frame) calls(id string) bool {
 
 // nested reports whether a value may be called within a call of the same function: a decorator in another, of which it is
 // known what each was made of.
-func (fr *frame) nested(v *Value, id string) bool {
+func (w *walker) nested(v *Value, id string) bool {
 	n := 0
-	for f := fr; f != nil; f = f.up {
+	for f := w.fr; f != nil; f = f.up {
 		if f.fn.ID == id {
 			n++
 		}
 	}
-	return v.wired && n < wireDepth
+	return (v.wired || w.in.wires != nil && !v.Bound && len(v.Elems) > 0) && n < wireDepth
 }
 
 // exit is one way out of a call.
@@ -409,6 +406,9 @@ func (w *walker) simple(ins *Instr) {
 	switch ins.Op {
 	case OpAlloc:
 		o := w.in.object(w.fr, ins, 0, ins.T)
+		if held := w.st.get(cell{o.id, ""}); w.in.wires != nil && held != nil && composed(held) {
+			o = w.in.newObject(ins.T) // a closure of the round before has captured that one
+		}
 		o.Local, o.Name = true, ins.S
 		w.st.clear(o, "")
 		w.set(ins.Dst, &Value{K: VRef, O: o})

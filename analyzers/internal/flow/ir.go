@@ -1,5 +1,7 @@
 package flow
 
+import "github.com/idemlint/idemlint/analyzers/internal/rule"
+
 // A Pos is a place in a source file. The zero Pos is no place.
 type Pos struct {
 	File string // as the file set names it
@@ -130,12 +132,14 @@ type Call struct {
 	Kind  CallKind
 	Fn    string
 	Iface string
-	Pkg   string // for look-ups in know: normalised package, type and name; "" when nothing is known
-	Recv  string
-	Name  string
-	Fun   int32
-	Args  []int32
-	Res   []*Type
+	// TypeParam is the slot of what the method is called on, where that is a type parameter: see typeparam.go.
+	TypeParam string
+	Pkg       string // for look-ups in know: normalised package, type and name; "" when nothing is known
+	Recv      string
+	Name      string
+	Fun       int32
+	Args      []int32
+	Res       []*Type
 	// KeyParams are the names of the callee's parameters that name an event id or dedup key, by argument index.
 	KeyParams []KeyParam
 	// Funcs are the arguments that hand over a function, by name, as a literal or from a package variable.
@@ -269,6 +273,7 @@ type Unit struct {
 	Bare    []string  // struct types that are turned into an interface and have no field that may be an event's id
 	SQL     []SQLText // the SQL that makes, fills or empties a table
 	Handed  []Handed
+	Ignores []*rule.Directive // those that may cover a finding that stands in another package: at a binding of this one's handler
 }
 
 // An SQLText is SQL in a Go file, put together as far as its pieces are constants.

@@ -42,6 +42,14 @@ func slicedSize(in *ssa.Slice) string {
 	return ""
 }
 
+// slicedFrom is where a slice expression begins that goes to the end: 1 of s[1:], 0 where that is not known.
+func slicedFrom(in *ssa.Slice) int64 {
+	if c, ok := in.Low.(*ssa.Const); ok && c.Value != nil && in.High == nil && in.Max == nil {
+		return c.Int64()
+	}
+	return 0
+}
+
 func isZero(v ssa.Value) bool {
 	c, ok := v.(*ssa.Const)
 	return ok && c.Value != nil && c.Int64() == 0
@@ -52,12 +60,60 @@ func (w *walker) sliced(v *Value, ins *Instr) *Value {
 	switch {
 	case ins.S == "empty":
 		return &Value{K: VNotNil, size: sizeNone, Slot: v.Slot}
+	case ins.S == "part" && ins.N > 0 && w.listOfParts(v) != nil:
+		return w.tail(w.listOfParts(v), int(ins.N), v)
 	case ins.S == "part" && v.size != sizeUnknown:
 		c := *v
 		c.size = sizeUnknown
 		return &c
 	}
 	return v
+}
+
+// listOfParts are the functions and implementations in a list of them, where all of it is known.
+func (w *walker) listOfParts(v *Value) []*Value {
+	list := w.elements(v)
+	if len(list) == 0 || len(list) != len(w.st.paths(v.O, v.Path)) {
+		return nil
+	}
+	for _, e := range list {
+		if !composed(e) {
+			return nil
+		}
+	}
+	return list
+}
+
+// tail is what follows the first n of a list.
+func (w *walker) tail(list []*Value, n int, v *Value) *Value {
+	if n >= len(list) {
+		return &Value{K: VNotNil, size: sizeNone, Slot: v.Slot}
+	}
+	o := w.in.newObject(v.O.T)
+	o.Local = true
+	for i, e := range list[n:] {
+		w.st.set(cell{o.id, "[" + itoa(i) + "]"}, e)
+	}
+	return &Value{K: VRef, O: o, Slot: v.Slot}
+}
+
+// shorter reports whether a function that calls itself while the program is put together is given the rest of a list, so
+// that it comes to an end.
+func (w *walker) shorter(args []*Value) bool {
+	if w.in.wires == nil {
+		return false
+	}
+	for _, a := range args {
+		if a.K == VRef && a.O != nil && a.O.Local {
+			if held := w.st.get(cell{a.O.id, a.Path}); held != nil {
+				a = held // a variable that a closure has captured
+			}
+		}
+		if a.size == sizeNone || w.listOfParts(a) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // grown is the length of what append gives: of append(a, b...) what the two have together.

@@ -28,7 +28,8 @@ type lowerer struct {
 	calls map[token.Pos]*ast.CallExpr // by the position of the opening parenthesis
 	bare  map[string]bool             // struct types looked at for an event's id
 
-	handed map[Handed]bool
+	handed  map[Handed]bool
+	tparams map[*types.TypeParam]string // by slot
 }
 
 func (l *lowerer) pos(p token.Pos) Pos {
@@ -143,6 +144,9 @@ func (l *lowerer) newType(t types.Type) *Type {
 		} else if st, ok := n.Underlying().(*types.Struct); ok && !know.Library(know.Normal(path)) {
 			out.Msg, out.Batch = l.carries(st, name)
 		}
+	}
+	if _, ok := u.(*types.TypeParam); ok {
+		return out // its zero value is not nil, though its constraint is an interface
 	}
 	switch b := u.Underlying().(type) {
 	case *types.Basic:

@@ -31,6 +31,7 @@ func (f *funcLowerer) call(c *ssa.CallCommon, parent *ssa.Function) *Call {
 		out.Guard = f.guard(c.Method)
 		out.RPC = unaryRPC(sig)
 		f.invoked(out, c)
+		out.TypeParam = f.typeParam(c.Value.Type())
 		if out.Iface != "" {
 			for i, a := range c.Args {
 				if interesting(a.Type()) {

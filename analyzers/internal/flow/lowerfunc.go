@@ -224,7 +224,7 @@ func (f *funcLowerer) instr(b *Block, in ssa.Instruction) {
 		}
 		f.emit(b, out)
 	case *ssa.Slice:
-		f.emit(b, Instr{Op: OpSlice, Dst: f.num[in], A: f.val(in.X), T: f.typ(in.Type()), S: slicedSize(in), Pos: pos})
+		f.emit(b, Instr{Op: OpSlice, Dst: f.num[in], A: f.val(in.X), T: f.typ(in.Type()), S: slicedSize(in), N: slicedFrom(in), Pos: pos})
 	case *ssa.Send:
 		f.emit(b, Instr{Op: OpSend, Dst: -1, A: f.val(in.Chan), B: f.val(in.X), T: f.typ(in.Chan.Type()), Pos: pos})
 		f.flowInto(in.Chan, in.X, pos)

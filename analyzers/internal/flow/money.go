@@ -20,6 +20,7 @@ type MoneyCall struct {
 	MadeAt  Pos
 	Other   Pos // of a shared key: the earlier call
 	Outside string
+	Home    Pos   // of the call, when Pos is that of the binding
 	Binding *Edge // the binding of this package through which it is reached
 	pkg     string
 }
@@ -400,7 +401,7 @@ func (r *Result) Money() []*MoneyCall {
 				continue
 			}
 			if !r.Prog.ownPkgs[c.pkg] {
-				c.Pos = c.Binding.Pos
+				c.Home, c.Pos = c.Pos, c.Binding.Pos
 			}
 			out = append(out, c)
 		}

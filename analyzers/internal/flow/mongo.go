@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,10 +24,13 @@ func (w *walker) mongo(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		ch := &chain{kind: know.MongoModel, table: c.Name}
 		return []exit{{[]*Value{w.chained(ins, ch)}, w.st}}
 	}
-	m := &mongoCall{w: w, ins: ins, name: "MongoDB " + c.Name, coll: recv.Slot}
-	if m.coll == "" && recv.O != nil {
-		m.coll = recv.O.Slot
+	if name := at(args, row.Arg); row.Kind == know.MongoCollection {
+		if name.K != VStr || hasHole(name.S) {
+			return w.quiet(ins)
+		}
+		return []exit{{[]*Value{w.chained(ins, &chain{kind: know.MongoCollection, table: name.S})}, w.st}}
 	}
+	m := &mongoCall{w: w, ins: ins, name: "MongoDB " + c.Name, coll: collection(recv)}
 	if a := at(args, 0); a.O != nil {
 		m.tx = a.O.Tx
 	}
@@ -77,6 +81,14 @@ func (w *walker) mongo(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	return w.quiet(ins)
 }
 
+// collection is the name of a collection, or, where nobody is seen opening it, the slot it is kept in.
+func collection(recv *Value) string {
+	if recv.O != nil && recv.O.Chain != nil && recv.O.Chain.kind == know.MongoCollection {
+		return recv.O.Chain.table
+	}
+	return slotName(recv)
+}
+
 func (m *mongoCall) site(look bool) *site {
 	return &site{Pos: m.ins.Call.At, Desc: m.name, Store: "mongo", Tx: m.tx, Look: look}
 }
@@ -98,6 +110,9 @@ func (m *mongoCall) row(rs rowState, s *site) []exit {
 // insert adds a document. Where it is seen that the document's id comes with the event, a repeat finds it taken.
 func (m *mongoCall) insert(doc *Value) []exit {
 	w, c := m.w, m.ins.Call
+	if w.buried(m.ins, cmp.Or(lastPart(m.coll), m.coll)) {
+		return w.quiet(m.ins)
+	}
 	w.in.wrote["new:mongo:"+m.coll] = true
 	key := siteKey(c.At)
 	s := m.site(false)

@@ -21,6 +21,7 @@ const (
 type AckFault struct {
 	Kind    AckKind
 	Pos     Pos    // of the ack; where acking is a return, of the effect
+	Home    Pos    // in the handler, when Pos is that of a binding
 	Ack     string // what acknowledges, "" for a return
 	Handler string
 	Eats    string // the function that keeps the effect's failure to itself
@@ -46,6 +47,7 @@ const (
 type Outside struct {
 	Kind    OutsideKind
 	Pos     Pos // of the statement that is outside, or of the call that leads there
+	Home    Pos // in the handler, when Pos is that of a binding
 	Handler string
 	Mark    string
 	MarkPos Pos
@@ -92,7 +94,7 @@ func (p *Program) rebind(r Root, o *Order) {
 	for _, f := range o.Acks {
 		if u := p.attribute(r, f.Effect); u.Binding != nil {
 			if !p.ownPkgs[u.Pkg] {
-				f.Pos = u.Binding.Pos
+				f.Home, f.Pos = f.Pos, u.Binding.Pos
 			}
 			acks = append(acks, f)
 		}
@@ -100,7 +102,7 @@ func (p *Program) rebind(r Root, o *Order) {
 	for _, x := range o.Outside {
 		if u := p.attribute(r, &Hit{chain: x.at}); u.Binding != nil {
 			if !p.ownPkgs[u.Pkg] {
-				x.Pos = u.Binding.Pos
+				x.Home, x.Pos = x.Pos, u.Binding.Pos
 			}
 			outs = append(outs, x)
 		}

@@ -47,6 +47,7 @@ type Program struct {
 	fieldSlots map[string][]string  // slots of fields by type, see wiring.go
 	empties    map[string][]string  // [Program.emptied]
 	texts      map[string]*slotText // [Program.textIn]
+	prepared   map[string]string    // by package and name: [Program.preparedAs]
 	feeds      map[string][]feed    // [Program.receives]
 	hands      map[string]*handover // [Program.handsTo]
 	relays     relays

@@ -38,6 +38,7 @@ type Unguarded struct {
 	Check   *site // the check that does not help, nil for none
 	Way     []Step
 	From    []Step // the functions that handed the message on to the handler
+	Home    Pos    // in the handler, when Pos is that of the binding
 	Binding *Edge  // the binding of this package through which it is reached
 	Cond    bool
 }

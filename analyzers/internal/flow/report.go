@@ -19,7 +19,7 @@ func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
 	seen := make(map[string]bool)
 	for _, f := range findings {
 		p := parsePos(f.Posn)
-		if !r.Own(p) || !Reportable(p) || seen[f.Posn] || r.Suppressed(f.Rule, f.Analyzer, p) {
+		if !r.Own(p) || !Reportable(p) || seen[f.Posn] || r.Suppressed(f.Rule, f.Analyzer, p) || r.ignoredAtHome(f) {
 			continue
 		}
 		seen[f.Posn] = true
@@ -58,6 +58,46 @@ func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
 	if Opts.Debug {
 		r.noted.Do(func() { Note(os.Stderr, r.judged) })
 	}
+}
+
+// ignoredAtHome reports whether a finding that stands at a binding is suppressed where the handler stands, in another
+// package: where the stand-alone command shows it.
+func (r *Result) ignoredAtHome(f rule.Finding) bool {
+	p := parsePos(f.Home)
+	for _, u := range r.Prog.units {
+		for _, d := range u.Ignores {
+			if d.Covers(f.Rule, f.Analyzer, p.File, int(p.Line)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Unsettled reports whether the package's handlers call what only another package shows, so that a finding about them
+// may yet stand there.
+func (r *Result) Unsettled() bool {
+	for _, v := range r.judged {
+		if len(v.Open) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// CallAt reports whether anything is called where a directive stands.
+func (r *Result) CallAt(d *rule.Directive) bool {
+	for _, f := range r.Unit.Funcs {
+		for bi := range f.Blocks {
+			for ii := range f.Blocks[bi].Instrs {
+				in := &f.Blocks[bi].Instrs[ii]
+				if l := int(in.Pos.Line); in.Call != nil && in.Pos.File == d.File && (l == d.Line || l == d.Line+1) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // Reportable reports whether a finding may stand at a place: none stands in a test, unless tests are looked at.

@@ -203,8 +203,8 @@ func (c *sqlCall) sinks(part *sqltext.Statement) {
 		table = part.From[0].Table.Name
 	}
 	dedup := c.w.in.prog.dedupTable(table)
-	if !dedup && !(part.Kind == sqltext.Insert && part.Conflict.Action.Skips()) {
-		return
+	if !dedup && !(part.Kind == sqltext.Insert && part.Conflict.Action.Skips() && !deadLetterName(table)) {
+		return // A dead letter is about the record, which its position names: what cannot be decoded has no event id.
 	}
 	cols := c.keyColumns(part)
 	put := func(p sqltext.Param, col string) {

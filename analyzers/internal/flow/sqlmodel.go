@@ -42,7 +42,27 @@ func (c *sqlCall) bind(p sqltext.Param) *Value {
 
 // literal is an argument of which it is known what it is.
 func (c *sqlCall) literal(p sqltext.Param) (sqltext.Literal, bool) {
+	return literal(c.bind(p))
+}
+
+// list is an argument of which it is known what it holds: pgx binds a slice to = ANY($3).
+func (c *sqlCall) list(p sqltext.Param) ([]sqltext.Literal, bool) {
 	v := c.bind(p)
+	if v == nil || v.O == nil || c.w.st.get(cell{v.O.id, join(v.Path, "[*]")}) != nil {
+		return nil, false
+	}
+	var out []sqltext.Literal
+	for _, e := range c.w.elements(v) {
+		l, ok := literal(e)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, l)
+	}
+	return out, len(out) > 0
+}
+
+func literal(v *Value) (sqltext.Literal, bool) {
 	switch {
 	case v == nil:
 	case v.K == VStr && !hasHole(v.S):
@@ -300,6 +320,7 @@ func (c *sqlCall) assumed() sqltext.Assumption {
 			return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage) && v.K != VStr
 		},
 		Value: c.literal,
+		List:  c.list,
 		Same: func(p, q sqltext.Param) bool {
 			x, y := c.bind(p), c.bind(q)
 			return x != nil && y != nil && sameBind(x, y)
@@ -327,6 +348,9 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	if c.ofNothing() {
 		return w.rowsOut(c.ins, how, rowAbsent, 0, nil, nil)
 	}
+	if st.Kind == sqltext.Insert && w.buried(c.ins, c.target()) {
+		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
+	}
 	if s := c.mark(tx); s != nil {
 		return c.marked(how, tx, s)
 	}
@@ -345,11 +369,6 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		desc = "SELECT with a write to "
 	}
 	desc += showTable(table)
-	if st.Kind == sqltext.Insert && deadLetterName(table) && (w.st.failed || w.buries()) {
-		// What went wrong is kept for somebody to look at: the message's own dead letter, and no work of the handler.
-		w.event(&Event{Kind: EvDead, Pos: c.at()})
-		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
-	}
 	if st.StateGuardedIf(fresh) {
 		if st.Kind == sqltext.Delete {
 			w.in.wrote["new:gone:"+strings.ToLower(table)] = true

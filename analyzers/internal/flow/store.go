@@ -214,6 +214,9 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 	if idv != nil && dedup {
 		w.in.sink(Sink{Kind: SinkDedupSQL, Name: idName, Owner: table, Pos: ins.Call.At}, idv, w)
 	}
+	if w.buried(ins, table) {
+		return w.gormOut(ins, ch, top, 1, nil)
+	}
 	desc := "INSERT INTO " + table
 	if table == "" {
 		desc = "INSERT by GORM's " + ins.Call.Name

@@ -225,7 +225,10 @@ func (w *walker) emptied(v, c *Value) {
 
 // appended is a slice that keeps its elements: of functions and of options, which run later.
 func (w *walker) appended(args []*Value) *Value {
-	if w.in.money == nil && w.in.wires == nil || len(args) < 2 {
+	if len(args) < 2 {
+		return nil
+	}
+	if known := args[0].K == VNil || args[0].size == sizeNone || len(w.elements(args[0])) > 0; !known && w.in.money == nil && w.in.wires == nil {
 		return nil
 	}
 	all := append(append([]*Value(nil), w.elements(args[0])...), w.elements(args[1])...)

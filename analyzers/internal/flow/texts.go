@@ -134,6 +134,11 @@ func (w *walker) joined(list, sep *Value, t Taint) *Value {
 
 // textOf is the text of a statement that is kept in a field or package variable: the only one that is put there.
 func (w *walker) textOf(v *Value) *Value {
+	if v.K == VStr && !sqltext.MayBeSQL(v.S) {
+		if s := w.in.prog.preparedAs(w.fn.Pkg, v.S); s != "" {
+			return strVal(s, v.T)
+		}
+	}
 	if v.K != VTop || v.Slot == "" || v.Slot[0] != 'F' && v.Slot[0] != 'G' {
 		return v
 	}

@@ -102,8 +102,9 @@ const (
 	MongoDelete
 	MongoFind
 	MongoCount
-	MongoBulk  // Arg is the list of models
-	MongoModel // makes a model of a bulk write
+	MongoBulk       // Arg is the list of models
+	MongoCollection // opens the collection whose name is Arg
+	MongoModel      // makes a model of a bulk write
 
 	// The outside world.
 	HTTPSend   // Arg is the request

@@ -64,6 +64,16 @@ func foreign(f, tail string) bool {
 	return false
 }
 
+// EnvelopeField reports whether a name is one that envelopes give to the event they carry: CloudEvents says data,
+// EventBridge detail, Debezium payload and after.
+func EnvelopeField(name string) bool {
+	switch flat(name) {
+	case "data", "payload", "body", "content", "detail", "event", "after", "rawdata", "rawpayload", "rawbody", "eventdata", "eventpayload":
+		return true
+	}
+	return false
+}
+
 // DedupKey reports whether a name means the key by which repeats are told: everything [EventID] accepts, and dedup
 // and idempotency keys.
 func DedupKey(name string) bool {

@@ -74,6 +74,7 @@ var redisRows = []Row{
 }
 
 var mongoRows = []Row{
+	{mongo, "Database", "Collection", MongoCollection, 0, -1},
 	{mongo, "Collection", "InsertOne|InsertMany", MongoInsert, 1, -1},
 	{mongo, "Collection", "BulkWrite", MongoBulk, 1, -1},
 	{mongo, "", "NewInsertOneModel|NewUpdateOneModel|NewUpdateManyModel|NewReplaceOneModel|NewDeleteOneModel|NewDeleteManyModel", MongoModel, -1, -1},

@@ -22,6 +22,8 @@ func directivesPage() *Page {
 		Silent: []string{
 			"Comments of other linters, and `//nolint` without a name.",
 			"`//idemlint:guard`, which declares a check and suppresses nothing.",
+			"Package by package (`go vet`, golangci-lint): a directive that matches nothing in its package, where another package may " +
+				"show what it is for. One at a handler also covers the finding that stands where `main` binds what the handler calls.",
 		},
 		Settings: []string{
 			"These flags hold for every rule. The stand-alone command also takes them as `-tests` and `-debug`.",

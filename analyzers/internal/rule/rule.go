@@ -78,6 +78,7 @@ type Finding struct {
 	Rule     string // full id, or [Directives]
 	Analyzer string
 	Posn     string // file:line:column
+	Home     string // where the whole module would show it, when this package shows it at a binding; "" otherwise
 	End      string // the same form, "" when unknown
 	Message  string
 	Related  []Related

@@ -7,7 +7,8 @@ import (
 
 // StateGuarded tells whether a repetition of an UPDATE or DELETE provably meets no row: WHERE names a state that SET
 // leaves (status = 'packed' when SET makes it 'shipped', signed_at IS NULL when SET fills it in, name <> $2 when SET
-// makes it $2), or DELETE names the rows by a value.
+// makes it $2), or DELETE names the rows by a value. So does the WHERE of ON CONFLICT DO UPDATE that takes only what is
+// newer than the row (t.version < EXCLUDED.version).
 func (s *Statement) StateGuarded() bool {
 	return s.StateGuardedIf(Assumption{})
 }
@@ -23,6 +24,10 @@ func (s *Statement) guarded(a Assumption) (bool, string) {
 		return false, ""
 	}
 	switch s.Kind {
+	case Insert:
+		if s.Conflict.Action == DoUpdate && s.neverConflicts(a) == "" {
+			return leaves(s.Conflict.Where, s.takenOver(a), a)
+		}
 	case Update:
 		return leaves(s.Where, s.Set, a)
 	case Delete:
@@ -33,6 +38,22 @@ func (s *Statement) guarded(a Assumption) (bool, string) {
 		}
 	}
 	return false, ""
+}
+
+// takenOver are the columns that hold the same whether the row was there or not: set to what the INSERT brings.
+func (s *Statement) takenOver(a Assumption) []Assignment {
+	var out []Assignment
+	for _, set := range s.Conflict.Set {
+		brought, ok := s.excluded(set.Column)
+		if ok && (brought.Random() || brought.Now() || a.fresh(brought)) {
+			continue
+		}
+		own := set.Value.Class == ExcludedExpr && strings.EqualFold(set.Value.Column.Name, set.Column)
+		if own || ok && a.same(brought, set.Value) {
+			out = append(out, set)
+		}
+	}
+	return out
 }
 
 // leaves tells whether a condition is false once its row has been set.
@@ -84,14 +105,15 @@ func (c Cond) excludes(v Expr, a Assumption) bool {
 	case NotEqual, Less, Greater:
 		return a.same(c.Value, v) && !a.fresh(v)
 	case In:
-		for _, e := range c.List {
+		list := a.spread(c.List)
+		for _, e := range list {
 			if !a.differ(e, v) {
 				return false
 			}
 		}
-		return len(c.List) > 0 && c.Sub == nil
+		return len(list) > 0 && c.Sub == nil
 	case NotIn:
-		for _, e := range c.List {
+		for _, e := range a.spread(c.List) {
 			if a.same(e, v) && !a.fresh(v) {
 				return true
 			}
@@ -106,6 +128,22 @@ func (c Cond) excludes(v Expr, a Assumption) bool {
 		return v.isBool("true")
 	}
 	return false
+}
+
+// spread puts what an array holds in the place of the placeholder that stands for it.
+func (a Assumption) spread(list []Expr) []Expr {
+	if len(list) != 1 || list[0].Class != ParamExpr || a.List == nil {
+		return list
+	}
+	held, ok := a.List(list[0].Param)
+	if !ok {
+		return list
+	}
+	var out []Expr
+	for _, l := range held {
+		out = append(out, Expr{Class: LiteralExpr, Literal: l})
+	}
+	return out
 }
 
 func (e Expr) isNull() bool {

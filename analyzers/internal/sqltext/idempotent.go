@@ -76,6 +76,10 @@ type Assumption struct {
 	// Value is what a placeholder's argument is, where that is known.
 	Value func(Param) (Literal, bool)
 
+	// List is what the argument of a placeholder holds that stands for an array, state = ANY($3), where all of it is
+	// known. It may be nil.
+	List func(Param) ([]Literal, bool)
+
 	// Same tells placeholders that stand for one argument, though it is given twice. It may be nil.
 	Same func(p, q Param) bool
 }

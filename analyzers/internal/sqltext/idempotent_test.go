@@ -70,7 +70,7 @@ func TestAnUpsertRepeatsWhenItSetsAbsoluteValues(t *testing.T) {
 		{sql: `INSERT INTO p (sku, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE sku = sku`, idempotent: true},
 		{sql: `INSERT INTO p (sku, n) VALUES (?, ?) AS new ON DUPLICATE KEY UPDATE n = new.n`, idempotent: true},
 		{sql: `INSERT INTO p (sku, v) VALUES ($1, $2) ON CONFLICT (sku) DO UPDATE SET v = GREATEST(p.v, EXCLUDED.v)`, idempotent: true},
-		{sql: `INSERT INTO p (sku, n, v) VALUES ($1, $2, $3) ON CONFLICT (sku) DO UPDATE SET n = p.n + EXCLUDED.n, v = EXCLUDED.v WHERE p.v < EXCLUDED.v`, idempotent: true},
+		{sql: `INSERT INTO p (sku, n, v) VALUES ($1, $2, $3) ON CONFLICT (sku) DO UPDATE SET n = p.n + EXCLUDED.n, v = EXCLUDED.v WHERE p.v < EXCLUDED.v`, idempotent: true, guarded: true},
 		{sql: `INSERT INTO p (sku, token) VALUES ($1, gen_random_uuid()) ON CONFLICT (sku) DO UPDATE SET token = EXCLUDED.token`},
 	})
 }
@@ -174,6 +174,44 @@ func TestKnownArgumentsTellStatesApart(t *testing.T) {
 			t.Errorf("%s\n\tStateGuardedIf() = %v", c.sql, ok)
 		}
 	}
+}
+
+func TestAKnownArrayTellsStatesApart(t *testing.T) {
+	known := sqltext.Assumption{List: func(p sqltext.Param) ([]sqltext.Literal, bool) {
+		var out []sqltext.Literal
+		for _, text := range map[int][]string{2: {"packed", "weighed"}, 3: {"packed", "shipped"}}[p.Ordinal] {
+			out = append(out, sqltext.Literal{Kind: sqltext.StringLiteral, Value: text})
+		}
+		return out, out != nil
+	}}
+	for _, c := range []repetition{
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state = ANY($2)`, guarded: true},
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state = ANY($2::text[])`, guarded: true},
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state = ANY($3)`},
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state = ANY($4)`},
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state <> ALL($3)`, guarded: true},
+		{sql: `UPDATE p SET state = 'shipped' WHERE id = $1 AND state <> ALL($2)`},
+	} {
+		if ok := sqltext.Parse(c.sql)[0].StateGuardedIf(known); ok != c.guarded {
+			t.Errorf("%s\n\tStateGuardedIf() = %v", c.sql, ok)
+		}
+	}
+}
+
+func TestAnUpsertMeetsNoRowAgainWhenItTakesOnlyWhatIsNewer(t *testing.T) {
+	const head = `INSERT INTO rates AS r (pair, version, rate, state) VALUES ($1, $2, $3, 'open') ON CONFLICT (pair) DO UPDATE `
+	checkRepetition(t, []repetition{
+		{sql: head + `SET version = EXCLUDED.version, rate = EXCLUDED.rate WHERE r.version < EXCLUDED.version`, idempotent: true, guarded: true},
+		{sql: head + `SET version = $2, n = r.n + 1 WHERE r.version < $2`, idempotent: true, guarded: true},
+		{sql: head + `SET version = EXCLUDED.version, n = r.n + 1 WHERE r.version <= EXCLUDED.version`},
+		{sql: head + `SET rate = EXCLUDED.rate WHERE r.rate IS DISTINCT FROM EXCLUDED.rate`, idempotent: true, guarded: true},
+		{sql: head + `SET rate = EXCLUDED.rate WHERE r.version < EXCLUDED.version`, idempotent: true},
+		{sql: head + `SET state = 'closed', version = $2 WHERE r.state = 'open'`, idempotent: true},
+		{sql: `INSERT INTO rates AS r (id, version) VALUES (gen_random_uuid(), $1) ON CONFLICT (id)
+			DO UPDATE SET version = EXCLUDED.version WHERE r.version < EXCLUDED.version`},
+		{sql: `INSERT INTO rates AS r (pair, seen) VALUES ($1, now()) ON CONFLICT (pair)
+			DO UPDATE SET seen = EXCLUDED.seen WHERE r.seen < EXCLUDED.seen`, idempotent: true},
+	})
 }
 
 func TestADeleteRepeatsUnlessItTakesOtherRowsEachTime(t *testing.T) {

@@ -1,0 +1,71 @@
+// Command main opens the envelope and hands the data in it to a function value.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/segmentio/kafka-go"
+)
+
+type envelope struct {
+	ID   string          `json:"id"`
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+type served struct{ pool *pgxpool.Pool }
+
+func (s served) Handle(ctx context.Context, body json.RawMessage) error { // want R-KFK-IDEM-X1
+	var p struct{ Dish string }
+	if err := json.Unmarshal(body, &p); err != nil {
+		return err
+	}
+	_, err := s.pool.Exec(ctx, `UPDATE dishes SET served = served + 1 WHERE name = $1`, p.Dish)
+	return err
+}
+
+type cooked struct{ pool *pgxpool.Pool }
+
+func (s cooked) Handle(ctx context.Context, body json.RawMessage) error { // want R-KFK-IDEM-X1
+	var p struct{ Dish string }
+	if err := json.Unmarshal(body, &p); err != nil {
+		return err
+	}
+	_, err := s.pool.Exec(ctx, `UPDATE dishes SET cooked = cooked + 1 WHERE name = $1`, p.Dish)
+	return err
+}
+
+func run(ctx context.Context, pool *pgxpool.Pool, topic string, h func(context.Context, json.RawMessage) error) error {
+	r := kafka.NewReader(kafka.ReaderConfig{GroupID: "g", Topic: topic})
+	for {
+		m, err := r.FetchMessage(ctx)
+		if err != nil {
+			return err
+		}
+		var env envelope
+		if err := json.Unmarshal(m.Value, &env); err != nil {
+			return err
+		}
+		err = h(ctx, env.Data)
+		if err != nil {
+			return err
+		}
+		if err := r.CommitMessages(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, os.Getenv("DSN"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	go func() { log.Fatal(run(ctx, pool, "cooked", cooked{pool}.Handle)) }()
+	log.Fatal(run(ctx, pool, "served", served{pool}.Handle))
+}
