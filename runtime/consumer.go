@@ -155,36 +155,6 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 	return c, nil
 }
 
-// relayConfig fills in what a relay has in common with its consumer.
-func (c *Consumer) relayConfig(cfg RelayConfig) RelayConfig {
-	if len(cfg.Brokers) == 0 {
-		cfg.Brokers = c.cfg.Brokers
-	}
-	if cfg.KafkaOptions == nil {
-		cfg.KafkaOptions = c.cfg.KafkaOptions
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = c.cfg.Logger
-	}
-	also := cfg.OnError
-	cfg.OnError = func(attempt int, err error) {
-		if attempt == 1 || repeats(attempt) {
-			c.alarmLater(Alarm{Kind: AlarmOutbox, Attempt: attempt, Err: err})
-		}
-		if also != nil {
-			also(attempt, err)
-		}
-	}
-	return cfg
-}
-
-// wakeRelay lets the relay know of messages that were committed, if there is one here.
-func (c *Consumer) wakeRelay() {
-	if c.relay != nil {
-		c.relay.Wake()
-	}
-}
-
 // clock is the time since the consumer was made, which no step of the wall clock moves.
 func (c *Consumer) clock() time.Duration { return time.Since(c.born) }
 

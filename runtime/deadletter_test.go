@@ -119,43 +119,94 @@ func TestAFailedRecordIsInTheDeadLetterTopicWithWhereItCameFromAndWhy(t *testing
 	}
 }
 
-func TestADeadLetterThatCannotBeWrittenStopsThePartitionUntilItCan(t *testing.T) {
-	w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{FakeOnly: true}), 2)
-	events := orders(60, 6)
-	events[30].Amount = -1
-	w.produce(events...)
-	bad := record(w.topic, 2, events[30]).Partition
-	before := int64(0)
-	for _, e := range events[:30] {
-		if record(w.topic, 2, e).Partition == bad {
-			before++
-		}
+// TestAFailedRecordThatCannotBeWrittenStopsThePartitionUntilItCan takes away what failed
+// records are written to, in the three ways there are.
+func TestAFailedRecordThatCannotBeWrittenStopsThePartitionUntilItCan(t *testing.T) {
+	fault := func(w *world, topic string) (mend func()) {
+		return w.kafka.Fake().Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicas, Count: -1}).Remove
 	}
-	cfg, dlq := w.deadLettered()
-	cfg.BatchTimeout = 400 * time.Millisecond
-	down := w.kafka.Fake().Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: dlq, Err: kerr.NotEnoughReplicas, Count: -1})
-	r := w.start(cfg, w.queued)
-	w.eventually("an alarm about the dead letter", func() bool { return len(w.alarmsOf(runtime.AlarmDeadLetter)) > 0 })
-	w.eventually("the partition is paused", func() bool { return len(r.Paused()[w.topic]) == 1 })
-	ends, err := w.kafka.EndOffsets(t.Context(), w.topic)
-	if err != nil {
-		t.Fatal(err)
+	for name, tc := range map[string]struct {
+		take func(*world, *runtime.Config) (mend func())
+		left func(*world, runtime.Config) []string // event ids
+	}{
+		"the dead letter topic": {
+			func(w *world, cfg *runtime.Config) func() { return fault(w, cfg.DeadLetterTopic) },
+			func(w *world, cfg runtime.Config) []string { return w.failedIn(cfg.DeadLetterTopic) },
+		},
+		"a retry topic": {
+			func(w *world, cfg *runtime.Config) func() {
+				cfg.RetryTopics = []runtime.RetryTopic{{Topic: w.kafka.Topic(t, 1), Delay: time.Hour}}
+				return fault(w, cfg.RetryTopics[0].Topic)
+			},
+			func(w *world, cfg runtime.Config) []string { return w.failedIn(cfg.RetryTopics[0].Topic) },
+		},
+		"the outbox": {
+			func(w *world, cfg *runtime.Config) func() {
+				cfg.DeadLetterOutbox = true
+				w.exec(`ALTER TABLE outbox_message ADD CONSTRAINT down CHECK (false)`)
+				return func() { w.exec(`ALTER TABLE outbox_message DROP CONSTRAINT down`) }
+			},
+			func(w *world, _ runtime.Config) (ids []string) {
+				if n := w.count(`SELECT count(*) FROM outbox_message`); n != 1 {
+					w.Errorf("%d messages in the outbox, want 1", n)
+				}
+				return nil
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorldOn(t, testpg.New(t), testkafka.Start(t, testkafka.Options{FakeOnly: true}), 2)
+			events := orders(60, 6)
+			events[30].Amount = -1
+			w.produce(events...)
+			bad := record(w.topic, 2, events[30]).Partition
+			before := int64(0)
+			for _, e := range events[:30] {
+				if record(w.topic, 2, e).Partition == bad {
+					before++
+				}
+			}
+			cfg, _ := w.deadLettered()
+			cfg.BatchTimeout, cfg.MaxAttempts = 400*time.Millisecond, 1
+			mend := tc.take(w, &cfg)
+			r := w.start(cfg, handling(failNegative)(w))
+			w.eventually("an alarm about the dead letter", func() bool { return len(w.alarmsOf(runtime.AlarmDeadLetter)) > 0 })
+			w.eventually("the partition is paused", func() bool { return len(r.Paused()[w.topic]) == 1 })
+			ends, err := w.kafka.EndOffsets(t.Context(), w.topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.eventually("the other partition goes on", func() bool { return w.committed()[1-bad] == ends[1-bad] })
+			if at := w.committed()[bad]; at > before {
+				t.Errorf("offset %d is committed although record %d is nowhere", at, before)
+			}
+			if a := w.alarmsOf(runtime.AlarmDeadLetter)[0]; a.Offset != before || a.EventID != events[30].EventID {
+				t.Errorf("alarm is %+v, want offset %d", a, before)
+			}
+			mend()
+			w.caughtUp()
+			w.exactly(59)
+			for _, id := range tc.left(w, cfg) {
+				if id != events[30].EventID.String() {
+					t.Errorf("event %s is written as failed", id)
+				}
+			}
+		})
 	}
-	w.eventually("the other partition goes on", func() bool { return w.committed()[1-bad] == ends[1-bad] })
-	if at := w.committed()[bad]; at > before {
-		t.Errorf("offset %d is committed although record %d is nowhere", at, before)
+}
+
+// failedIn answers the ids of the failed events that a topic holds, of which there must be
+// one at least.
+func (w *world) failedIn(topic string) (ids []string) {
+	w.Helper()
+	for _, rec := range w.contents(topic) {
+		ids = append(ids, headersOf(rec)[runtime.HeaderEventID])
 	}
-	if a := w.alarmsOf(runtime.AlarmDeadLetter)[0]; a.Offset != before || a.EventID != events[30].EventID {
-		t.Errorf("alarm is %+v, want offset %d", a, before)
+	if len(ids) == 0 {
+		w.Errorf("topic %s holds nothing", topic)
 	}
-	down.Remove()
-	w.caughtUp()
-	w.exactly(59)
-	for _, rec := range w.contents(dlq) {
-		if got := headersOf(rec)[runtime.HeaderEventID]; got != events[30].EventID.String() {
-			t.Errorf("event %s is a dead letter", got)
-		}
-	}
+	return ids
 }
 
 // TestACrashAroundADeadLetterLosesNothing crashes before and after the write. The record

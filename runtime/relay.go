@@ -206,6 +206,9 @@ const (
 	standbyInterval = time.Second
 	// relayStatementTimeout bounds each of its statements.
 	relayStatementTimeout = 30 * time.Second
+	// relayAnswerTimeout is how long an answer is waited for, which is longer: the server
+	// may be gone without a word.
+	relayAnswerTimeout = relayStatementTimeout + 5*time.Second
 	// relayLock is the upper half of the advisory lock of an outbox; the lower half is
 	// the table's oid.
 	relayLock int64 = 0x69646f62 // "idob"
@@ -235,9 +238,9 @@ func (r *Relay) onConnection(ctx context.Context) error {
 		return err
 	}
 	for {
-		var leader bool
-		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", relayLock<<32|int64(box.oid)).Scan(&leader); err != nil {
-			return fmt.Errorf("trying the leader lock: %w", err)
+		leader, err := tryRelayLock(ctx, conn, box)
+		if err != nil {
+			return err
 		}
 		if leader {
 			break
@@ -249,6 +252,16 @@ func (r *Relay) onConnection(ctx context.Context) error {
 	r.count(func(s *RelayStats) { s.Leader = true })
 	r.blocked = blockedLanes{}
 	return r.lead(ctx, &relaySession{relay: r, conn: conn, box: box})
+}
+
+func tryRelayLock(ctx context.Context, conn *pgx.Conn, box outbox) (leader bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, relayAnswerTimeout)
+	defer cancel()
+	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", relayLock<<32|int64(box.oid)).Scan(&leader)
+	if err != nil {
+		return false, fmt.Errorf("trying the leader lock: %w", err)
+	}
+	return leader, nil
 }
 
 // lead publishes until something fails that is no message's own failure.
@@ -307,4 +320,34 @@ func findOutbox(ctx context.Context, q querier) (outbox, error) {
 	}
 	box.table = qualified(schema, outboxTable)
 	return box, nil
+}
+
+// relayConfig fills in what a relay has in common with its consumer.
+func (c *Consumer) relayConfig(cfg RelayConfig) RelayConfig {
+	if len(cfg.Brokers) == 0 {
+		cfg.Brokers = c.cfg.Brokers
+	}
+	if cfg.KafkaOptions == nil {
+		cfg.KafkaOptions = c.cfg.KafkaOptions
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = c.cfg.Logger
+	}
+	also := cfg.OnError
+	cfg.OnError = func(attempt int, err error) {
+		if attempt == 1 || repeats(attempt) {
+			c.alarmLater(Alarm{Kind: AlarmOutbox, Attempt: attempt, Err: err})
+		}
+		if also != nil {
+			also(attempt, err)
+		}
+	}
+	return cfg
+}
+
+// wakeRelay lets the relay know of messages that were committed, if there is one here.
+func (c *Consumer) wakeRelay() {
+	if c.relay != nil {
+		c.relay.Wake()
+	}
 }

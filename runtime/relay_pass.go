@@ -73,6 +73,8 @@ func (s *relaySession) pass(ctx context.Context) (more bool, err error) {
 // read takes unsent messages in one snapshot, so that it sees none without those that
 // were committed before it was inserted.
 func (s *relaySession) read(ctx context.Context) ([]outgoing, error) {
+	ctx, cancel := context.WithTimeout(ctx, relayAnswerTimeout)
+	defer cancel()
 	began := time.Now()
 	defer func() { s.reading = time.Since(began) }()
 	topics, laneTopics, laneKeys, seqs := s.relay.blocked.lists(time.Now())
@@ -172,6 +174,8 @@ func (s *relaySession) tidy(ctx context.Context) (more bool, err error) {
 	if r.cfg.Retention < 0 || time.Since(r.cleaned) < min(tidyInterval, max(r.cfg.Retention, r.cfg.Interval)) {
 		return false, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, relayAnswerTimeout)
+	defer cancel()
 	tag, err := s.conn.Exec(ctx, `DELETE FROM `+s.box.table+` WHERE seq = ANY (ARRAY(
 		SELECT seq FROM `+s.box.table+` WHERE sent_at < clock_timestamp() - $1::interval ORDER BY sent_at LIMIT $2))`,
 		r.cfg.Retention, most)
