@@ -298,6 +298,8 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,
 		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript, know.RedisNewLua:
 		return w.redis(ins, row, recv, args)
+	case know.AtomicStore, know.AtomicAdd, know.AtomicLoad:
+		return w.atomic(ins, row, recv, args)
 	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount, know.MongoBulk, know.MongoModel,
 		know.MongoCollection:
 		return w.mongo(ins, row, recv, args)

@@ -321,6 +321,10 @@ func (c *sqlCall) assumed() sqltext.Assumption {
 		},
 		Value: c.literal,
 		List:  c.list,
+		Apart: func(p, q sqltext.Param) bool {
+			x, y := c.bind(p), c.bind(q)
+			return x != nil && y != nil && c.w.in.prog.apart(fieldRead(x), fieldRead(y))
+		},
 		Same: func(p, q sqltext.Param) bool {
 			x, y := c.bind(p), c.bind(q)
 			return x != nil && y != nil && sameBind(x, y)
