@@ -140,6 +140,8 @@ const (
 	ErrIs       // errors.Is
 	ErrAs       // errors.As
 	ErrNew      // a new error
+	ErrStatus   // the gRPC status of the error Arg
+	ErrCode     // the gRPC code of the error Arg, or of the status it is called on (-2)
 	ErrWrap     // an error that wraps its arguments
 	IsDuplicate // tells whether the error at Arg is a unique violation
 	Sprintf     // formats: Arg is the format
