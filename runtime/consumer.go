@@ -211,13 +211,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { c.commitLoop(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
-	if c.relay != nil {
-		others.Go(func() {
-			if err := c.relay.Run(background); err != nil {
-				c.fail(err)
-			}
-		})
-	}
+	others.Go(func() { c.runRelay(background) })
 
 	err = c.poll(pollCtx)
 	err = errors.Join(err, c.drain())
