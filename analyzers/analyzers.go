@@ -78,7 +78,7 @@ func Settle(payloads []string, m Module) ([]Finding, error) {
 	all = append(all, ackorder.Find(w.Prog, vs)...)
 	all = append(all, payloadid.Read(w.Prog, vs)...)
 	all = append(all, payloadid.Written(w.Prog.BareIDs(w.Pkgs))...)
-	all = append(all, dedupsql.Find(w.Prog.SQL(w.Pkgs, vs, sql))...)
+	all = append(all, dedupsql.Find(w.Prog.SQL(w.Pkgs, vs, sql), m.Read)...)
 	out := all[:0]
 	for _, f := range all {
 		if flow.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {

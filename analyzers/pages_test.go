@@ -64,7 +64,7 @@ func TestEveryAnalyzerHasItsPageAsMarkdown(t *testing.T) {
 // TestThePagesExamplesAreFixtures cuts the examples out of the fixtures pages/ANALYZER/bad and good, and puts the
 // messages that are printed for the bad ones beside them.
 func TestThePagesExamplesAreFixtures(t *testing.T) {
-	printed := findings(t, false, "./pages/...")
+	printed := messages(diagnostics(t, fixtures, false, "./pages/..."))
 	for _, p := range pages(t) {
 		t.Run(p.Analyzer, func(t *testing.T) {
 			var archive txtar.Archive

@@ -38,7 +38,7 @@ func TestFindingsStandWhereTheFixturesSay(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
 			want := wants(t, mode.suffix)
-			got := findings(t, mode.suffix == "-vet", "./...")
+			got := messages(all(t, mode.suffix == "-vet"))
 			for _, s := range scenarios(t) {
 				t.Run(s, func(t *testing.T) {
 					compare(t, below(want, s), below(got, s))
@@ -138,23 +138,44 @@ var idemlint = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// findings are what is printed for the fixtures that the pattern names, with the messages.
-func findings(t *testing.T, vet bool, pattern string) map[place]string {
+// ofAll holds the diagnostics of all fixtures, which several tests ask for: by go vet, and stand-alone.
+var ofAll struct {
+	sync.Mutex
+	by map[bool]map[place]diagnostic
+}
+
+// all are the diagnostics of all fixtures.
+func all(t *testing.T, vet bool) map[place]diagnostic {
+	t.Helper()
+	ofAll.Lock()
+	defer ofAll.Unlock()
+	if ofAll.by == nil {
+		ofAll.by = make(map[bool]map[place]diagnostic)
+	}
+	if ofAll.by[vet] == nil {
+		ofAll.by[vet] = diagnostics(t, fixtures, vet, "./...")
+	}
+	return ofAll.by[vet]
+}
+
+// diagnostics are what is printed for the packages of a module, which is a copy of the fixtures or these themselves.
+func diagnostics(t *testing.T, dir string, vet bool, patterns ...string) map[place]diagnostic {
+	t.Helper()
 	bin, err := idemlint()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(bin, "-json", pattern)
+	cmd := exec.Command(bin, append([]string{"-json"}, patterns...)...)
 	if vet {
-		cmd = exec.Command("go", "vet", "-vettool="+bin, "-json", pattern)
+		cmd = exec.Command("go", append([]string{"vet", "-vettool=" + bin, "-json"}, patterns...)...)
 	}
-	cmd.Dir = fixtures
+	cmd.Dir = dir
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr.String())
 	}
-	out := make(map[place]string)
+	out := make(map[place]diagnostic)
 	dec := json.NewDecoder(strings.NewReader(stdout.String()))
 	for {
 		var tree map[string]map[string]json.RawMessage
@@ -163,14 +184,10 @@ func findings(t *testing.T, vet bool, pattern string) map[place]string {
 		} else if err != nil {
 			t.Fatalf("the output is not JSON: %v\n%s", err, stdout.String())
 		}
-		for pkg, byAnalyzer := range tree {
-			for analyzer, raw := range byAnalyzer {
-				var list []struct{ Category, Posn, Message string }
-				if err := json.Unmarshal(raw, &list); err != nil {
-					t.Fatalf("%s: %s: %s", pkg, analyzer, raw)
-				}
-				for _, d := range list {
-					out[placeOf(t, d.Posn, d.Category)] = d.Message
+		for _, byAnalyzer := range tree {
+			for _, raw := range byAnalyzer {
+				for _, d := range decodeDiagnostics(t, raw) {
+					out[placeOf(t, dir, d.Posn, d.Category)] = d
 				}
 			}
 		}
@@ -178,16 +195,16 @@ func findings(t *testing.T, vet bool, pattern string) map[place]string {
 	return out
 }
 
-func placeOf(t *testing.T, posn, rule string) place {
+func placeOf(t *testing.T, dir, posn, rule string) place {
 	parts := strings.Split(posn, ":")
 	if len(parts) < 2 {
 		t.Fatalf("no position: %q", posn)
 	}
 	file := parts[0]
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(fixtures, file)
+		file = filepath.Join(dir, file)
 	}
-	rel, err := filepath.Rel(fixtures, file)
+	rel, err := filepath.Rel(dir, file)
 	if err != nil {
 		t.Fatal(err)
 	}

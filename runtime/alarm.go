@@ -38,6 +38,13 @@ const (
 	AlarmMaintainer AlarmKind = "maintainer"
 )
 
+// alarmKinds lists every kind.
+func alarmKinds() []AlarmKind {
+	return []AlarmKind{
+		AlarmPartitionStopped, AlarmRetrying, AlarmFetch, AlarmOffsetCommit, AlarmDeadLetter, AlarmStuck, AlarmOutbox, AlarmMaintainer,
+	}
+}
+
 // An Alarm tells a person that something will not heal by itself, or not soon.
 type Alarm struct {
 	Kind      AlarmKind

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // A partition names a topic's partition.
@@ -27,6 +28,10 @@ type assignment struct {
 	handler  handler
 	back     *redelivered // nil unless the topic brings records of others back
 
+	metrics     *topicMetrics
+	spanName    string
+	spanOptions []trace.SpanStartOption
+
 	// ctx ends when work for this assignment must stop at once; cancel's cause
 	// says why.
 	ctx    context.Context
@@ -40,8 +45,10 @@ type assignment struct {
 	mu       sync.Mutex
 	queues   []*lane
 	mark     watermark
+	end      int64 // of the log, as last seen, -1 before
 	paused   bool
 	retrying int   // lanes that wait before another attempt
+	delaying int   // lanes that wait for a record to be due
 	stopped  error // why the partition is stopped, nil while it runs
 
 	// The rest is guarded by Consumer.commitMu.
@@ -69,13 +76,16 @@ func newAssignment(c *Consumer, p partition) *assignment {
 		partition: p,
 		consumer:  c,
 		handler:   c.handlers[p.topic],
+		metrics:   c.topics[p.topic],
 		closing:   make(chan struct{}),
 		committed: -1,
+		end:       -1,
 	}
 	if back, ok := c.cfg.redeliveryTopics()[p.topic]; ok {
 		a.back = &back
 	}
 	a.ctx, a.cancel = context.WithCancelCause(c.work)
+	a.spanName, a.spanOptions = spanOf(a.metrics, p)
 	for range c.cfg.Concurrency {
 		a.queues = append(a.queues, &lane{
 			assignment: a,
@@ -118,10 +128,12 @@ func (a *assignment) place(next int64, commit bool) {
 // deliver queues polled records. It never blocks: a partition that is too far
 // behind is paused instead.
 func (a *assignment) deliver(recs []*kgo.Record) {
+	a.polledRecords(len(recs))
+	now := a.consumer.clock()
 	items := make([]*item, len(recs))
 	store := make([]item, len(recs))
 	for i, rec := range recs {
-		store[i].rec = rec
+		store[i].rec, store[i].polled = rec, now
 		if a.back != nil {
 			store[i].origin = a.back.restore(rec, a.consumer.cfg.Group)
 		}
@@ -167,7 +179,7 @@ func (a *assignment) laneOf(key []byte) int {
 func (a *assignment) adjustPauseLocked(polling bool) {
 	want := a.paused
 	switch {
-	case a.stopped != nil, a.retrying > 0, polling && a.fullLocked():
+	case a.stopped != nil, a.retrying+a.delaying > 0, polling && a.fullLocked():
 		want = true
 	case a.mark.len() <= a.consumer.cfg.MaxBuffered/2:
 		want = false
@@ -191,7 +203,7 @@ func (a *assignment) fullLocked() bool { return a.mark.len() >= a.consumer.cfg.M
 func (a *assignment) hungry() (hungry, works bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stopped != nil || a.retrying > 0 {
+	if a.stopped != nil || a.retrying+a.delaying > 0 {
 		return false, false
 	}
 	if a.fullLocked() {
@@ -244,6 +256,15 @@ func (a *assignment) setRetrying(by int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.retrying += by
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
+}
+
+// setDelaying counts a lane in or out of its wait for a record to be due.
+func (a *assignment) setDelaying(by int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.delaying += by
 	a.adjustPauseLocked(false)
 	a.consumer.wantPoll()
 }

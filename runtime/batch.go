@@ -24,6 +24,7 @@ type outcome struct {
 	duplicates int
 	skipped    int
 	refused    []Quarantined
+	skips      []skip // for the audit, if it is on
 	failed     []FailedRecord
 	stop       *FailedRecord // the record after items, which stops the partition
 }
@@ -70,14 +71,14 @@ func (f *txFailure) Unwrap() error { return f.err }
 // *txFailure. After an error the transaction is rolled back, or its outcome is
 // unknown: the answer to the commit was lost. Either way doing it again is safe,
 // since the marks it made, if it made them, show it to be done.
-func (a *assignment) transact(work func(context.Context, *batchTx) error) error {
+func (a *assignment) transact(ctx context.Context, work func(context.Context, *batchTx) error) error {
 	c := a.consumer
-	conn, err := c.acquire(a.ctx)
+	conn, err := c.acquire(ctx)
 	if err != nil {
 		return &txFailure{verdict: retry, err: err}
 	}
 	defer conn.Release()
-	ctx, cancel := context.WithTimeout(a.ctx, c.cfg.BatchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.BatchTimeout)
 	defer cancel()
 	defer cutOff(ctx, conn.Conn())()
 	err = a.transactOn(ctx, conn.Conn(), work)
@@ -156,6 +157,7 @@ func (a *assignment) transactOn(ctx context.Context, conn *pgx.Conn, work func(c
 		return commitFailure(err, tx.session)
 	}
 	committed = true
+	c.lastCommit.Store(int64(c.clock()))
 	return c.dbStep(seam.AfterCommit)
 }
 
@@ -188,8 +190,16 @@ func (c *Consumer) dbStep(s seam.Step) error {
 	return nil
 }
 
-// attempt processes items in one transaction. Its error is a *txFailure.
+// attempt processes items in one transaction, under a span of its own. Its error is a
+// *txFailure.
 func (l *lane) attempt(items []*item) (*outcome, error) {
+	ctx, observed := l.assignment.observe(items)
+	out, err := l.try(ctx, items)
+	observed(out, err)
+	return out, err
+}
+
+func (l *lane) try(ctx context.Context, items []*item) (*outcome, error) {
 	a := l.assignment
 	c := a.consumer
 	defer a.watch(items[0].rec, 2*c.cfg.BatchTimeout)()
@@ -202,7 +212,7 @@ func (l *lane) attempt(items []*item) (*outcome, error) {
 		return out, nil
 	}
 	emitted := false
-	err := a.transact(func(ctx context.Context, tx *batchTx) error {
+	err := a.transact(ctx, func(ctx context.Context, tx *batchTx) error {
 		tx.session.use(&l.scratch)
 		defer tx.session.giveBack(&l.scratch)
 		fresh, err := a.markAll(ctx, tx.raw, p)
@@ -210,6 +220,11 @@ func (l *lane) attempt(items []*item) (*outcome, error) {
 			return err
 		}
 		out.count(len(fresh), len(p.order))
+		if p.audit {
+			if out.skips, err = p.skips(ctx, tx.raw, c.processedAtSQL, c.cfg.Group, fresh); err != nil {
+				return err
+			}
+		}
 		if len(fresh) == 0 {
 			return nil
 		}
@@ -225,6 +240,7 @@ func (l *lane) attempt(items []*item) (*outcome, error) {
 	if err != nil {
 		return nil, p.attribute(err)
 	}
+	a.metrics.committed(ctx, out.items, c.clock())
 	if emitted {
 		c.wakeRelay()
 	}
@@ -272,6 +288,7 @@ func (o *outcome) add(next *outcome) {
 	o.duplicates += next.duplicates
 	o.skipped += next.skipped
 	o.refused = append(o.refused, next.refused...)
+	o.skips = append(o.skips, next.skips...)
 	o.failed = append(o.failed, next.failed...)
 	o.stop = next.stop
 }

@@ -61,6 +61,8 @@ type contender struct {
 	byHand func(b *testing.B, w *world, client *kgo.Client, count int)
 	// register registers the runtime's handler.
 	register func(*world) func(*runtime.Consumer)
+	// configure turns the runtime's instruments on; records then name their producer's span.
+	configure func(*world, *runtime.Config)
 }
 
 // events is how many of n events this contender is given. Those that need several
@@ -82,6 +84,7 @@ func contenders() []contender {
 		{name: "by hand, best batch", byHand: bestBatch},
 		{name: "Handle", roundTrips: true, register: func(w *world) func(*runtime.Consumer) { return w.ledger }},
 		{name: "Handle with the queue", register: func(w *world) func(*runtime.Consumer) { return w.queued }},
+		{name: "Handle with the queue, instruments on", register: func(w *world) func(*runtime.Consumer) { return w.queued }, configure: instrumented},
 		{name: "HandleBatch", register: func(w *world) func(*runtime.Consumer) { return w.setBased }},
 		{name: "all duplicates", seen: true, register: func(w *world) func(*runtime.Consumer) { return w.queued }},
 	}
@@ -144,6 +147,7 @@ func runRound(b *testing.B, server *testpg.Server, partitions int32, rtt time.Du
 		"queue/per-event":        {"Handle with the queue", "by hand, a transaction per event"},
 		"HandleBatch/per-event":  {"HandleBatch", "by hand, a transaction per event"},
 		"duplicates/first":       {"all duplicates", "Handle with the queue"},
+		"instruments/queue":      {"Handle with the queue, instruments on", "Handle with the queue"},
 	} {
 		ratios[name] = append(ratios[name], rate[pair[0]]/rate[pair[1]])
 		ratios["cpu:"+name] = append(ratios["cpu:"+name], perCPU[pair[0]]/perCPU[pair[1]])
@@ -208,6 +212,9 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		events[i] = order{EventID: uuid.Must(uuid.NewV7()), Key: fmt.Sprint("customer-", i%1000), Seq: i, Amount: 1}
 		recs[i] = record(w.topic, 1, events[i])
 		recs[i].Partition = int32(i) % partitions
+		if c.configure != nil {
+			recs[i].Headers = []kgo.RecordHeader{{Key: "traceparent", Value: []byte(traceA)}}
+		}
 	}
 	for chunk := range slices.Chunk(recs, 10_000) {
 		w.produceRecords(chunk...)
@@ -236,6 +243,9 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 	} else {
 		cfg := w.config()
 		cfg.CommitInterval = 0
+		if c.configure != nil {
+			c.configure(w, &cfg)
+		}
 		r = w.startWith(seam.With(context.Background(), func(s seam.Step) error {
 			if s == seam.AfterPoll {
 				start.begin()
@@ -450,73 +460,4 @@ func (w *world) setBased(c *runtime.Consumer) {
 			SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::int[])`, ids, keys, seqs, amounts)
 		return err
 	})
-}
-
-// polls remembers when each offset of a topic's only partition was polled.
-type polls struct{ at sync.Map }
-
-// OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered.
-func (p *polls) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
-	if polled {
-		p.at.Store(r.Offset, time.Now())
-	}
-}
-
-// BenchmarkLatency measures the time from poll to PostgreSQL's commit at a steady
-// 1,000 events a second, and reports percentiles. Each iteration is one event:
-// -benchtime 10000x runs ten seconds.
-func BenchmarkLatency(b *testing.B) {
-	w := newWorldOn(b, testpg.Start(b, testpg.Options{Durable: true}).Database(b), testkafka.Start(b, testkafka.Options{}), 1)
-	polled := &polls{}
-	cfg := w.config()
-	cfg.CommitInterval = 0
-	cfg.KafkaOptions = []kgo.Opt{kgo.WithHooks(polled)}
-	var inFlight []int64 // offsets of the only partition's batch, one at a time
-	var latencies []time.Duration
-	ctx := seam.With(context.Background(), func(s seam.Step) error {
-		if s == seam.AfterCommit {
-			now := time.Now()
-			for _, offset := range inFlight {
-				at, _ := polled.at.LoadAndDelete(offset)
-				latencies = append(latencies, now.Sub(at.(time.Time)))
-			}
-			inFlight = inFlight[:0]
-		}
-		return nil
-	})
-	r := w.startWith(ctx, cfg, func(c *runtime.Consumer) {
-		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
-			inFlight = append(inFlight, e.Record.Offset)
-			return queueOrder(ctx, tx, e)
-		})
-	})
-	w.produce(orders(100, 10)...)
-	w.caughtUp()
-	b.ResetTimer()
-	// Ten events every ten milliseconds, whatever became of the ones before.
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for sent := 0; sent < b.N; sent += 10 {
-		<-tick.C
-		for _, o := range orders(10, 10) {
-			w.send.Produce(context.Background(), record(w.topic, 1, o), nil)
-		}
-	}
-	if err := w.send.Flush(context.Background()); err != nil {
-		b.Fatal(err)
-	}
-	w.caughtUp()
-	b.StopTimer()
-	if err := r.stop(); err != nil {
-		b.Fatal(err)
-	}
-	latencies = latencies[100:]
-	slices.Sort(latencies)
-	for _, p := range []struct {
-		name string
-		of   float64
-	}{{"p50", 0.50}, {"p99", 0.99}, {"p999", 0.999}} {
-		b.ReportMetric(float64(latencies[int(p.of*float64(len(latencies)-1))].Microseconds())/1000, p.name+"-ms")
-	}
-	b.ReportMetric(0, "ns/op")
 }

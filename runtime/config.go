@@ -12,6 +12,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // A Protocol is a consumer group protocol.
@@ -155,8 +159,17 @@ type Config struct {
 	// logged by then. While a call does not return, no other is made; beyond a
 	// thousand alarms that wait, further ones are only logged.
 	OnAlarm func(Alarm)
-	// Logger receives what happens, slog.Default() by default.
+	// Logger receives what happens, slog.Default() by default; "Seeing it" in the
+	// package documentation says what at which level, and how much that is.
 	Logger *slog.Logger
+	// MeterProvider makes the metrics, OpenTelemetry's global one by default.
+	MeterProvider metric.MeterProvider
+	// TracerProvider makes the spans, OpenTelemetry's global one by default.
+	TracerProvider trace.TracerProvider
+	// Propagator finds the producer's span in a record's headers, for the links of a
+	// span; OpenTelemetry's global one by default, which finds nothing until the
+	// program has set one, such as propagation.TraceContext for W3C's traceparent.
+	Propagator propagation.TextMapPropagator
 	// Now is this machine's clock, time.Now by default. Ids are checked against
 	// the database's clock.
 	Now func() time.Time
@@ -238,6 +251,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
+	}
+	if c.TracerProvider == nil {
+		c.TracerProvider = otel.GetTracerProvider()
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -12,12 +12,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemlint/idemlint/runtime/internal/seam"
 )
-
-// maxPoll bounds the records of one poll; the rest stay in the client's buffer.
-const maxPoll = 10_000
 
 // fetchMaxWait is how long a broker holds back an empty answer to a fetch, unless
 // Config.KafkaOptions say otherwise. A resumed partition is fetched only with the
@@ -49,11 +48,11 @@ type Consumer struct {
 	beginSQL string
 
 	// Known once the table was found.
-	markSQL    string
-	quarantine Quarantine
-	outboxSQL  string
-	// Inserts a dead letter into the outbox.
-	deadLetterSQL string
+	markSQL        string
+	processedAtSQL string
+	quarantine     Quarantine
+	outboxSQL      string
+	deadLetterSQL  string // inserts a dead letter into the outbox
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -93,6 +92,15 @@ type Consumer struct {
 	alarms alarms // to be logged
 	raised alarms // logged, for the user's hook
 	stats  stats
+
+	pulse
+	born    time.Time // where clock begins
+	metrics *instruments
+	topics  map[string]*topicMetrics // of those that have a handler, once Run has begun
+	tracer  trace.Tracer
+
+	collected sync.Once
+	collects  chan struct{} // closed once someone collects metrics
 }
 
 // New returns a consumer that does its work in pool. It checks cfg and connects
@@ -116,8 +124,16 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		pollWake:    make(chan struct{}, 1),
 		alarms:      alarms{wake: make(chan struct{}, 1)},
 		raised:      alarms{wake: make(chan struct{}, 1)},
+		born:        time.Now(),
+		collects:    make(chan struct{}),
+		pulse:       pulse{pollTick: pollTick},
+		topics:      make(map[string]*topicMetrics),
+		tracer:      cfg.TracerProvider.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL)),
 	}
 	var err error
+	if c.metrics, err = newInstruments(cfg.MeterProvider); err != nil {
+		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+	}
 	c.maintainer, err = NewMaintainer(pool, MaintainerConfig{
 		Group: cfg.Group, Layout: cfg.Layout, Window: cfg.Window, Interval: cfg.MaintenanceInterval,
 		OldestUncommitted: c.oldestUncommitted, OnError: c.upkeepFailed, Logger: cfg.Logger, Now: cfg.Now,
@@ -133,6 +149,9 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 	return c, nil
 }
 
+// clock is the time since the consumer was made, which no step of the wall clock moves.
+func (c *Consumer) clock() time.Duration { return time.Since(c.born) }
+
 func (c *Consumer) misuse(err error) { c.misuses = append(c.misuses, err) }
 
 func (c *Consumer) register(topic string, h handler) {
@@ -144,8 +163,13 @@ func (c *Consumer) register(topic string, h handler) {
 	case c.handlers[topic] != nil:
 		c.misuse(fmt.Errorf("topic %q has two handlers", topic))
 	default:
-		c.handlers[topic] = h
+		c.consume(topic, h)
 	}
+}
+
+func (c *Consumer) consume(topic string, h handler) {
+	c.handlers[topic] = h
+	c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
 }
 
 // Run consumes until ctx ends, then lets the batches in flight finish, commits
@@ -167,7 +191,18 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if len(c.handlers) == 0 {
 		return errors.New("running consumer: no handler is registered")
 	}
+	if err := c.registerRedelivery(); err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	c.stage.Store(stagePreparing)
+	defer c.stage.Store(stageEnded)
 	defer c.startAlarms()()
+	stopGauges, err := c.startGauges()
+	if err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	defer stopGauges()
+	c.startCounters()
 
 	admin, err := kgo.NewClient(c.adminOptions()...)
 	if err != nil {
@@ -210,10 +245,14 @@ func (c *Consumer) Run(ctx context.Context) error {
 	defer stopBackground()
 	var others sync.WaitGroup
 	others.Go(func() { c.commitLoop(background) })
+	others.Go(func() { c.watchEnds(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
 	others.Go(func() { c.runRelay(background) })
 
+	c.move()
+	c.stage.Store(stageRunning)
 	err = c.poll(pollCtx)
+	c.stage.Store(stageDraining)
 	err = errors.Join(err, c.drain())
 	stopBackground()
 	others.Wait()
@@ -257,7 +296,10 @@ func (c *Consumer) clientOptions() []kgo.Opt {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) { c.release(ps, true) }),
-		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) { c.release(ps, false) }),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, ps map[string][]int32) {
+			c.joined.Store(false)
+			c.release(ps, false)
+		}),
 	)
 	if c.cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(c.cfg.InstanceID))
@@ -266,84 +308,6 @@ func (c *Consumer) clientOptions() []kgo.Opt {
 		return append(opts, kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer())
 	}
 	return append(opts, kgo.Balancers(kgo.CooperativeStickyBalancer()))
-}
-
-// poll hands fetched records to their assignments until ctx ends. It returns what
-// fail was called with, if that is why.
-func (c *Consumer) poll(ctx context.Context) error {
-	defer c.client.AllowRebalance()
-	troubles := make(map[partition]*trouble)
-	for {
-		c.awaitHunger(ctx)
-		fetches := c.client.PollRecords(ctx, maxPoll)
-		if ctx.Err() != nil {
-			if fatal := c.fatal.Load(); fatal != nil {
-				return *fatal
-			}
-			return nil
-		}
-		if fetches.IsClientClosed() {
-			return fmt.Errorf("polling: %w", kgo.ErrClientClosed)
-		}
-		var wait time.Duration
-		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
-			p := partition{f.Topic, f.Partition}
-			if len(f.Records) > 0 {
-				delete(troubles, p)
-				if a := c.assignment(p); a != nil {
-					a.deliver(f.Records)
-				}
-			}
-			if f.Err != nil {
-				wait = max(wait, c.fetchFailed(ctx, p, troubles, f.Err))
-			}
-		})
-		c.client.AllowRebalance()
-		if wait > 0 {
-			select {
-			case <-time.After(wait):
-			case <-ctx.Done():
-			}
-		}
-		if err := c.step(seam.AfterPoll); err != nil {
-			c.fail(err)
-		}
-	}
-}
-
-// awaitHunger waits until a partition needs records, and pauses those that must get
-// no more. While none does, as when all of them catch up, records wait in the
-// client's buffer, which does not cost fetching them again.
-func (c *Consumer) awaitHunger(ctx context.Context) {
-	for {
-		c.mu.Lock()
-		held := slices.Collect(maps.Values(c.assignments))
-		c.mu.Unlock()
-		anyHungry, anyWorks := false, false
-		for _, a := range held {
-			hungry, works := a.hungry()
-			anyHungry, anyWorks = anyHungry || hungry, anyWorks || works
-		}
-		if anyHungry || !anyWorks {
-			for _, a := range held {
-				a.beforePoll()
-			}
-			return
-		}
-		select {
-		case <-c.pollWake:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// wantPoll wakes the poll loop from awaitHunger.
-func (c *Consumer) wantPoll() {
-	select {
-	case c.pollWake <- struct{}{}:
-	default:
-	}
 }
 
 func (c *Consumer) assignment(p partition) *assignment {
@@ -449,6 +413,7 @@ func (c *Consumer) startAlarms() (stop func()) {
 	logger.Go(func() {
 		c.alarms.run(logging, func(a Alarm) {
 			c.cfg.Logger.Error("alarm", "group", c.cfg.Group, "alarm", a)
+			c.countAlarm(a)
 			if c.cfg.OnAlarm != nil {
 				c.raised.put(a)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/idemlint/idemlint/runtime"
 )
@@ -126,5 +127,33 @@ func TestHandlersThatDoNotFitTogetherAreRefused(t *testing.T) {
 				t.Errorf("Run returned %v, want an error about %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestAConsumerThatTakesOverSkipsWhatItsPredecessorMarked has a consumer of another kind
+// leave ten events with their offset committed, and five with a mark of its own only.
+func TestAConsumerThatTakesOverSkipsWhatItsPredecessorMarked(t *testing.T) {
+	w := newWorld(t, 1)
+	events := orders(20, 1)
+	w.produce(events...)
+	w.exec(`CREATE TABLE old_table (id uuid PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now())`)
+	for _, o := range events[:15] {
+		w.exec(`INSERT INTO old_table (id) VALUES ($1)`, o.EventID)
+		w.exec(insertSQL, o.EventID, o.Key, o.Seq, o.Amount)
+	}
+	var offsets kadm.Offsets
+	offsets.AddOffset(w.topic, 0, 10, -1)
+	if err := w.admin.CommitAllOffsets(t.Context(), w.group, offsets); err != nil {
+		t.Fatal(err)
+	}
+
+	w.prepareTable()
+	w.exec(`INSERT INTO processed_event (event_id, consumer_group)
+		SELECT id, $1 FROM old_table WHERE created_at > now() - interval '7 days' ON CONFLICT DO NOTHING`, w.group)
+	r := w.start(w.config(), w.ledger)
+	w.caughtUp()
+	w.exactly(20)
+	if s := r.Stats(); s.Processed != 5 || s.Duplicates != 5 {
+		t.Errorf("stats are %+v, want five processed and five duplicates", s)
 	}
 }

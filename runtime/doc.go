@@ -83,6 +83,56 @@
 // Durability is PostgreSQL's: a failover to a replica that lacks confirmed
 // commits loses effects whose offsets are committed.
 //
+// # Seeing it
+//
+// Config.Logger gets alarms at level ERROR, retries and quarantined records (one line
+// each, with event id, topic, partition, offset, group and reason) at WARN, and what is
+// of interest at INFO; work that goes well is not logged. At DEBUG, and nothing else is
+// logged there, it gets a line for every duplicate that was skipped, "duplicate
+// skipped", with event_id, topic, partition, offset, group, and processed_at where that
+// is known: after a restart some hundred, and for a topic that is read again as many as
+// it has events. While the logger is not enabled for DEBUG that costs nothing; else a
+// batch with duplicates takes one more round trip.
+//
+// Config.MeterProvider, else OpenTelemetry's global one, gets these metrics. Names that
+// begin with messaging are those of the semantic conventions 1.43
+// (https://opentelemetry.io/docs/specs/semconv/messaging/messaging-metrics/).
+//
+//	messaging.client.consumed.messages    records polled, repeats included
+//	messaging.process.duration            s, one attempt at a batch; failed ones have error.type
+//	messaging.client.operation.duration   s, one offset commit; failed ones have error.type
+//	idemlint.records.completed            records, by idemlint.outcome: processed, duplicate,
+//	                                      skipped, quarantined, dead_lettered,
+//	                                      delayed (written to a retry topic)
+//	idemlint.retries                      attempts failed by no record's fault, by error.type
+//	idemlint.isolations                   batches run again in parts
+//	idemlint.batch.size                   records in a batch
+//	idemlint.commit.latency               s, from a record's poll to PostgreSQL's commit
+//	idemlint.lag                          records, by partition
+//	idemlint.oldest_uncommitted.age       s, by partition, of the records that were polled
+//	idemlint.partitions                   assigned ones, by idemlint.state: running, paused,
+//	                                      retrying, stopped
+//	idemlint.alarms                       by idemlint.alarm.kind
+//	idemlint.dedup.ahead                  s for which processed_event has partitions
+//	idemlint.dedup.partitions             partitions of processed_event
+//	idemlint.dedup.oldest_uncommitted.age s, of the whole group, as of the last upkeep
+//
+// The share of duplicates is that of the outcome duplicate among duplicate and
+// processed. All metrics have the group as an attribute, and those about records the
+// topic; only lag and oldest_uncommitted.age also have the partition, and one series for
+// each that this process holds.
+//
+// Config.TracerProvider, else the global one, gets a span "process <topic>" for every
+// attempt at a batch, with links to the spans that the records' headers name, the
+// attempt's error, and idemlint.batch.processed and idemlint.batch.duplicates. The
+// handler's context carries it. Links are read for spans that are sampled.
+//
+// Health, Liveness and Readiness tell orchestrators how the consumer is: live unless a
+// restart would help, ready while it can do its work.
+//
+// The README beside this file says which of these is worth an alert, and holds a
+// dashboard.
+//
 // # Boundaries
 //
 // The package talks to PostgreSQL through pgx and to Kafka through franz-go and

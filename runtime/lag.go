@@ -47,7 +47,7 @@ func (c *Consumer) prepare(ctx context.Context) error {
 
 // bind settles which tables the consumer writes to.
 func (c *Consumer) bind(table tableInfo) error {
-	c.markSQL, c.quarantine = markSQL(table.parent()), c.cfg.Quarantine
+	c.markSQL, c.processedAtSQL, c.quarantine = markSQL(table.parent()), processedAtSQL(table.parent()), c.cfg.Quarantine
 	if _, own := c.quarantine.(QuarantineTable); own {
 		if table.quarantine == "" {
 			return fmt.Errorf("%w: quarantined_event is missing", ErrNotMigrated)

@@ -50,7 +50,7 @@ func (l *lane) process(items []*item) (int, bool) {
 		if errors.As(err, &failure) && failure.verdict == guilty && a.ctx.Err() == nil {
 			c.cfg.Logger.Warn("batch failed by a record's fault; isolating it",
 				"group", c.cfg.Group, "topic", a.topic, "partition", a.id, "offset", run[0].rec.Offset, "error", err)
-			c.stats.isolations.Add(1)
+			a.countIsolation()
 			out, err = l.isolate(run, failure)
 		}
 		if err == nil {
@@ -87,7 +87,7 @@ func (l *lane) handleFailure(items []*item, attempt int, err error) bool {
 	if isTimeout(err) {
 		l.limit = max(1, len(items)/2)
 	}
-	c.stats.retries.Add(1)
+	a.countRetry(err)
 	c.cfg.Logger.Warn("batch failed; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
 		"offset", at.Offset, "attempt", attempt, "error", err)
 	var noConn *poolError
@@ -149,10 +149,13 @@ func (l *lane) settle(out *outcome) bool {
 		}
 	}
 	for _, q := range out.refused {
-		c.cfg.Logger.Warn("event quarantined", "quarantined", q)
+		c.cfg.Logger.Warn("event quarantined", "", q)
+	}
+	for _, s := range out.skips {
+		s.log(a.ctx, c.cfg.Logger, c.cfg.Group)
 	}
 	a.complete(out.items)
-	c.stats.add(out)
+	a.countBatch(out)
 	if err := c.step(seam.AfterWatermark); err != nil {
 		c.fail(err)
 		return false
@@ -179,11 +182,7 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 			return false
 		}
 		if err == nil {
-			if _, again := c.cfg.nextTopic(failed); again {
-				c.stats.delayed.Add(1)
-			} else {
-				c.stats.deadLettered.Add(1)
-			}
+			a.countFailed(failed)
 			return true
 		}
 		if a.ctx.Err() != nil {
@@ -247,6 +246,7 @@ func (a *assignment) watch(rec *kgo.Record, limit time.Duration) (done func()) {
 		}
 		attempt++
 		if attempt == 1 {
+			a.consumer.stuck.Add(1)
 			a.setRetrying(1)
 		}
 		timer.Reset(limit << min(attempt, 6))
@@ -261,6 +261,7 @@ func (a *assignment) watch(rec *kgo.Record, limit time.Duration) (done func()) {
 		timer.Stop()
 		timer = nil
 		if attempt > 0 {
+			a.consumer.stuck.Add(-1)
 			a.setRetrying(-1)
 		}
 	}

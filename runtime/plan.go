@@ -26,10 +26,13 @@ type plan struct {
 	itemOf []int // position in items
 
 	repeats int
-	skipped int
-	refused []Quarantined
-	failed  []FailedRecord // undecodable, for Config.DeadLetter
-	stop    *FailedRecord  // the record after items, which stops the partition
+	// repeated holds the repeats by index, for the audit, if it is on.
+	repeated []int
+	audit    bool
+	skipped  int
+	refused  []Quarantined
+	failed   []FailedRecord // undecodable, for Config.DeadLetter
+	stop     *FailedRecord  // the record after items, which stops the partition
 
 	scratch *scratch
 }
@@ -60,6 +63,7 @@ func (l *lane) plan(items []*item) *plan {
 		order:   mem.order[:0],
 		ids:     mem.ids[:0],
 		itemOf:  mem.itemOf[:0],
+		audit:   c.cfg.Logger.Enabled(a.ctx, auditLevel),
 		scratch: mem,
 	}
 	defer func() { mem.order, mem.ids, mem.itemOf = p.order, p.ids, p.itemOf }()
@@ -89,6 +93,9 @@ func (l *lane) plan(items []*item) *plan {
 		}
 		if _, repeated := seen[id]; repeated {
 			p.repeats++
+			if p.audit {
+				p.repeated = append(p.repeated, event)
+			}
 			continue
 		}
 		seen[id] = struct{}{}

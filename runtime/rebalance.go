@@ -19,6 +19,7 @@ var errRevoked = errors.New("the partition was taken away")
 // assigned begins a new assignment for every partition the group gives.
 func (c *Consumer) assigned(_ context.Context, client *kgo.Client, given map[string][]int32) {
 	<-c.ready
+	c.joined.Store(true)
 	defer c.wantPoll()
 	c.release(given, false) // none is held, unless the client missed a revocation
 	c.mu.Lock()
@@ -226,6 +227,7 @@ func (c *Consumer) commitLocked(ctx context.Context, as []*assignment) error {
 		return err
 	}
 	var failed error
+	began := time.Now()
 	c.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		if err != nil {
 			failed = fmt.Errorf("committing offsets of group %q: %w", c.cfg.Group, err)
@@ -233,6 +235,7 @@ func (c *Consumer) commitLocked(ctx context.Context, as []*assignment) error {
 		}
 		failed = recordCommits(resp, offsets, moved)
 	})
+	c.countOffsetCommit(ctx, time.Since(began), failed)
 	if err := c.step(seam.AfterOffsetCommit); err != nil {
 		c.fail(err)
 		return err

@@ -17,7 +17,7 @@ func TestAHandlerThatDoesNotReturnRaisesAnAlarm(t *testing.T) {
 	w := newWorld(t, 1)
 	w.produce(orders(5, 1)...)
 	cfg := w.config()
-	cfg.BatchTimeout, cfg.ShutdownTimeout = 50*time.Millisecond, 50*time.Millisecond
+	cfg.BatchTimeout, cfg.ShutdownTimeout = 500*time.Millisecond, 50*time.Millisecond // the first bounds looking for the table, too
 	leave := make(chan struct{})
 	r := w.start(cfg, func(c *runtime.Consumer) {
 		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {

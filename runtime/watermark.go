@@ -1,11 +1,16 @@
 package runtime
 
-import "github.com/twmb/franz-go/pkg/kgo"
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
 
 // An item is one record on its way through an assignment.
 type item struct {
-	rec  *kgo.Record
-	done bool // guarded by the assignment's lock
+	rec    *kgo.Record
+	polled time.Duration // when it was polled, on the consumer's clock
+	done   bool          // guarded by the assignment's lock
 	// origin is nil but for a record that has come back; see source.
 	origin *origin
 }
@@ -57,6 +62,14 @@ func (w *watermark) first() int64 {
 		return w.last
 	}
 	return w.pending[w.head].rec.Offset
+}
+
+// oldest returns the first record that is not completed, nil if there is none.
+func (w *watermark) oldest() *kgo.Record {
+	if w.len() == 0 {
+		return nil
+	}
+	return w.pending[w.head].rec
 }
 
 // complete marks items as done and advances. It reports whether the committable

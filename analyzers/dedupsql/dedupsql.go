@@ -23,20 +23,25 @@ var Analyzer = &analysis.Analyzer{
 func run(pass *analysis.Pass) (any, error) {
 	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
 	if !res.Skipped() && !flow.Opts.Index {
-		res.Report(pass, Find(res.SQL()))
+		res.Report(pass, Find(res.SQL(), pass.ReadFile))
 	}
 	return nil, nil
 }
 
-// Find words the faults of the SQL in sight, one finding a statement.
-func Find(view *flow.SQLView) []rule.Finding {
+// Find words the faults of the SQL in sight, one finding a statement. read returns the content of the files that they
+// stand in, which fixes are made by; without it there are none.
+func Find(view *flow.SQLView, read func(name string) ([]byte, error)) []rule.Finding {
 	var out []rule.Finding
 	for _, f := range view.Faults() {
-		out = append(out, rule.Finding{
+		found := rule.Finding{
 			Rule: rule.R2, Analyzer: name, Posn: f.Pos.String(),
 			Message: rule.R2 + ": " + message(f),
 			Related: related(f),
-		})
+		}
+		if fix, ok := addClause(f, read); ok {
+			found.Fixes = append(found.Fixes, fix)
+		}
+		out = append(out, found)
 	}
 	return out
 }

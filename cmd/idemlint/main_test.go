@@ -138,6 +138,44 @@ func issued() event.InvoiceIssued { return event.InvoiceIssued{EventID: uuid.New
 	}
 }
 
+func TestTheSampleServicesFixIsTheOneThatItsDiffShows(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(quickstart)); err != nil {
+		t.Fatal(err)
+	}
+	const fixed = "uuid.Must(uuid.NewV7()).String()"
+	if diff := run(t, dir, tool, "-diff", "./..."); diff.status != 1 || !strings.Contains(diff.stdout, "+\t\tEventID:   "+fixed) {
+		t.Errorf("exit status %d, diff:\n%s%s", diff.status, diff.stdout, diff.stderr)
+	}
+	got := run(t, dir, tool, "-fix", "./...")
+	data, err := os.ReadFile(filepath.Join(dir, "publisher", "publisher.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.status != 1 || strings.Contains(got.stdout, "publisher.go") || !strings.Contains(string(data), fixed) {
+		t.Errorf("exit status %d, left:\n%s%s", got.status, got.stdout, got.stderr)
+	}
+}
+
+func TestTheReportsOfTheSampleServiceHaveItsFindings(t *testing.T) {
+	dir := t.TempDir()
+	for _, format := range []string{"sarif", "html"} {
+		name := filepath.Join(dir, "report."+format)
+		if got := run(t, quickstart, tool, "-format", format, "-o", name, "./..."); got.status != 1 || got.stdout != "" {
+			t.Errorf("%s: %+v", format, got)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"Consumer.onPaymentCaptured does its work again", "R-KFK-IDEM-X2", "consumer/handlers.go", "When it stays silent"} {
+			if !strings.Contains(string(data), part) {
+				t.Errorf("%s lacks %q", format, part)
+			}
+		}
+	}
+}
+
 func TestTwentyReportsAreByteEqual(t *testing.T) {
 	first := run(t, quickstart, tool, "-json", "./...")
 	for range 19 {

@@ -18,6 +18,7 @@ func ruleSet() rules.Set {
 		Settle:    settle,
 		URL:       analyzers.URL,
 		Explain:   analyzers.Explain,
+		Pages:     pages,
 		Seed:      analyzers.Seed,
 	}
 	for _, r := range []rules.Rule{
@@ -35,6 +36,19 @@ func ruleSet() rules.Set {
 		}
 	}
 	return set
+}
+
+// pages are the rules' pages as reports take them.
+func pages() ([]rules.Page, error) {
+	all, err := analyzers.Pages()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]rules.Page, 0, len(all))
+	for _, p := range all {
+		out = append(out, rules.Page(p))
+	}
+	return out, nil
 }
 
 // settle takes the analyzers' findings over into the command's.

@@ -75,6 +75,9 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 		return v
 	}
 	if v := w.find(o, addr.Path, ins.T, 0); v != nil {
+		if again := w.readAgain(v, addr.fa); again != nil {
+			return again
+		}
 		if ins.T != nil && ins.T.Kind == KStruct && (v.K == VRef || v.K == VTop) && w.changed(o, addr.Path) {
 			// A struct that was copied in whole and then changed: the copy is what counts.
 			return &Value{K: VRef, O: o, Path: addr.Path, T: v.T, Msg: v.Msg, Batch: v.Batch}
@@ -120,6 +123,21 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	v = &q
 	w.st.setQuiet(cell{o.id, addr.Path}, v)
 	return v
+}
+
+// readAgain is an offset that was read before in the same function: each read goes its own way. It is nil for all else.
+func (w *walker) readAgain(v *Value, fa *Instr) *Value {
+	if fa == nil || !v.quiet || len(v.T.Srcs) != 1 || v.T.Srcs[0].Bit != FromOffset || v.T.Srcs[0].Fn != w.fn.ID {
+		return nil
+	}
+	pkg, typ := splitType(fa.S2)
+	if know.FieldRole(know.Normal(pkg), typ, fa.S) != know.RoleOffset {
+		return nil
+	}
+	src, c := *v.T.Srcs[0], *v
+	src.Pos, src.Enter, src.Cross = fa.Pos, fa.Pos, fa.Pos
+	c.T.Srcs = []*Src{&src}
+	return &c
 }
 
 // enclosed reports whether a field of what was decoded holds an event of its own, not decoded yet or of any shape: the

@@ -193,3 +193,23 @@ func (w *walker) isUnique(err *Value) *Value {
 	}
 	return taintVal(err.T)
 }
+
+// The codes of gRPC that tell a call that came through from one that did not, as google.golang.org/grpc/codes numbers
+// them.
+const (
+	codeOK          = 0
+	codeUnavailable = 14
+)
+
+// statusCode is the gRPC code of an error: a call that fails in this world has not come through.
+func statusCode(err *Value) *Value {
+	switch {
+	case err.K == VNil:
+		return &Value{K: VInt, I: codeOK}
+	case err.K == VErr && err.S == errFail:
+		return &Value{K: VInt, I: codeUnavailable}
+	case err.K == VErr:
+		return &Value{K: VTop, size: sizeSome, T: err.T} // whatever it is, it is not OK
+	}
+	return taintVal(err.T)
+}

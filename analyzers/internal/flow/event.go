@@ -182,7 +182,7 @@ func (w *walker) acked(ins *Instr, row *know.Row, recv *Value, args []*Value) {
 				continue
 			}
 			given = true
-			old = old || v.gen > 0 && v.gen != w.st.gen
+			old = old || v.gen != 0 && v.gen != w.st.gen
 		}
 		if !given || old {
 			return // of other messages

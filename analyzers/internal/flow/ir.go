@@ -72,7 +72,7 @@ const (
 	OpClosure      // S the function, Args its free variables
 	OpMethodVal    // the method S of A; N=1 when A is an interface and S a method's name
 	OpMake         // a new map, slice or channel of type T; S is "empty" or "sized" for a slice, then A is its length
-	OpSlice        // A[…]; S is "empty" for A[:0], "part" where bounds are given
+	OpSlice        // A[…]; S is "empty" for A[:0], "first" for A[:n], "part" where other bounds are given
 	OpSend         // A <- B
 	OpSelect       // Args are pairs channel, value (or none); S has a byte for each pair; N=1 when it blocks
 	OpRange        // range over A

@@ -36,6 +36,8 @@ func slicedSize(in *ssa.Slice) string {
 	switch {
 	case isZero(in.High):
 		return "empty"
+	case in.Low == nil && in.High != nil:
+		return "first"
 	case in.Low != nil || in.High != nil:
 		return "part"
 	}
@@ -55,6 +57,9 @@ func isZero(v ssa.Value) bool {
 	return ok && c.Value != nil && c.Int64() == 0
 }
 
+// otherMessages is the number of no message in hand: of the first ones of a batch, cut off when one of it had failed.
+const otherMessages = -1
+
 // sliced is a value after a slice expression.
 func (w *walker) sliced(v *Value, ins *Instr) *Value {
 	switch {
@@ -62,7 +67,11 @@ func (w *walker) sliced(v *Value, ins *Instr) *Value {
 		return &Value{K: VNotNil, size: sizeNone, Slot: v.Slot}
 	case ins.S == "part" && ins.N > 0 && w.listOfParts(v) != nil:
 		return w.tail(w.listOfParts(v), int(ins.N), v)
-	case ins.S == "part" && v.size != sizeUnknown:
+	case ins.S == "first" && v.Batch && w.st.failed:
+		c := *v
+		c.size, c.gen = sizeUnknown, otherMessages
+		return &c
+	case (ins.S == "part" || ins.S == "first") && v.size != sizeUnknown:
 		c := *v
 		c.size = sizeUnknown
 		return &c

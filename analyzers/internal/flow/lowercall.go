@@ -138,6 +138,16 @@ func (f *funcLowerer) invoked(out *Call, c *ssa.CallCommon) {
 	}
 }
 
+// handles are the types whose method an interface's may be cut to. Those of kafka-go that take a context are its reader's
+// and writer's; its connection has methods of the same names without one.
+func handles(sig *types.Signature) []string {
+	all := []string{"Tx", "DB", "Conn", "Client", "Reader", "Writer", "SyncProducer", "Publisher", "Producer", "Consumer", "Collection", "*"}
+	if p := sig.Params(); p.Len() > 0 && typeName(p.At(0).Type()) == "context.Context" {
+		all = append([]string{"Reader", "Writer"}, all...)
+	}
+	return all
+}
+
 // shape recognises an interface method that is cut to a known library's handle: same name, and a result or parameter
 // of the library's own type.
 func shape(m *types.Func) (know.Sym, bool) {
@@ -155,7 +165,7 @@ func shape(m *types.Func) (know.Sym, bool) {
 		case strings.HasPrefix(pkg, "github.com/redis/go-redis"):
 			pkg = "github.com/redis/go-redis"
 		}
-		for _, recv := range [...]string{"Tx", "DB", "Conn", "Client", "Reader", "Writer", "SyncProducer", "Publisher", "Producer", "Consumer", "Collection", "*"} {
+		for _, recv := range handles(sig) {
 			if know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: m.Name()}) != nil {
 				return know.Sym{Pkg: pkg, Recv: recv, Name: m.Name()}, true
 			}

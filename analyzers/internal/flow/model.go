@@ -89,6 +89,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.SQLExec, know.SQLQuery, know.SQLQueryRow, know.SQLGet, know.SQLNamed, know.SQLNamedRow:
 		if recv == nil {
 			recv = handleAmong(args, row.Arg)
+			w.handle = recv
 		}
 		return w.sqlText(ins, row, recv, args)
 	case know.SQLPrepare:
@@ -182,6 +183,11 @@ func (w *walker) sqlText(ins *Instr, row *know.Row, recv *Value, args []*Value) 
 func handleAmong(args []*Value, text int) *Value {
 	for i := range min(text, len(args)) {
 		if a := args[i]; a.O != nil && a.O.Tx != nil {
+			return a
+		}
+	}
+	for i := range min(text, len(args)) {
+		if a := args[i]; poolType(a.Dyn) {
 			return a
 		}
 	}
@@ -298,6 +304,8 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 	case know.RedisSetNX, know.RedisSet, know.RedisDel, know.RedisGet, know.RedisExists, know.RedisSAdd, know.RedisSMember,
 		know.RedisWrite, know.RedisDo, know.RedisResult, know.RedisScript, know.RedisNewLua:
 		return w.redis(ins, row, recv, args)
+	case know.AtomicStore, know.AtomicAdd, know.AtomicLoad:
+		return w.atomic(ins, row, recv, args)
 	case know.MongoInsert, know.MongoUpdate, know.MongoReplace, know.MongoDelete, know.MongoFind, know.MongoCount, know.MongoBulk, know.MongoModel,
 		know.MongoCollection:
 		return w.mongo(ins, row, recv, args)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -59,6 +60,7 @@ type Outside struct {
 type Order struct {
 	Acks    []*AckFault
 	Outside []*Outside
+	root    *Func
 }
 
 // Orders looks at the order in which the roots of the verdicts check, write, commit and acknowledge.
@@ -69,6 +71,7 @@ func (p *Program) Orders(vs []*Verdict) []*Order {
 		p.orders = make(map[string]*Order)
 	}
 	var out []*Order
+	keeps := make(map[string]bool) // functions that return nothing wrong whatever fails
 	for _, v := range vs {
 		if !v.Active {
 			continue
@@ -82,7 +85,14 @@ func (p *Program) Orders(vs []*Verdict) []*Order {
 			}
 			p.orders[key] = o
 		}
+		keeps[v.Root.Fn.ID] = keeps[v.Root.Fn.ID] || o.keepsAll()
 		out = append(out, o)
+	}
+	for _, o := range out {
+		if o.root != nil && keeps[o.root.ID] {
+			// Where any failure is acknowledged, a mark's is no fault of its own.
+			o.Outside = slices.DeleteFunc(o.Outside, func(x *Outside) bool { return x.Kind == MarkDropped })
+		}
 	}
 	return out
 }
@@ -172,7 +182,7 @@ func newOrdering(p *Program, r Root) *ordering {
 func (p *Program) order(r Root) *Order {
 	first := newOrdering(p, r)
 	in := first.run(World{}, nil)
-	out := &Order{}
+	out := &Order{root: r.Fn}
 	wrote := make(map[string]bool)
 	for k := range in.wrote {
 		if s, ok := strings.CutPrefix(k, "new:"); ok {
@@ -199,8 +209,28 @@ func (p *Program) order(r Root) *Order {
 		out.Acks = append(out.Acks, f)
 	}
 	sort.Slice(out.Acks, func(i, j int) bool { return less(out.Acks[i].Pos, out.Acks[j].Pos) })
+	out.Acks = onePerCause(out.Acks)
 	sort.Slice(out.Outside, func(i, j int) bool { return less(out.Outside[i].Pos, out.Outside[j].Pos) })
 	return out
+}
+
+// onePerCause keeps the first of the effects whose failure one function keeps to itself: what has to be changed is that
+// function's return.
+func onePerCause(acks []*AckFault) []*AckFault {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(acks, func(f *AckFault) bool {
+		if f.Kind != AckFailed || f.Ack != "" {
+			return false
+		}
+		again := seen[f.Eats]
+		seen[f.Eats] = true
+		return again
+	})
+}
+
+// keepsAll reports whether a root returns nothing wrong when an effect has failed.
+func (o *Order) keepsAll() bool {
+	return slices.ContainsFunc(o.Acks, func(f *AckFault) bool { return f.Kind == AckFailed && f.Ack == "" })
 }
 
 // passes reports whether an effect only keeps a cache up to date. A key that is set counts where nothing else is done.

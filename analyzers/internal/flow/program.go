@@ -48,6 +48,7 @@ type Program struct {
 	empties    map[string][]string  // [Program.emptied]
 	texts      map[string]*slotText // [Program.textIn]
 	prepared   map[string]string    // by package and name: [Program.preparedAs]
+	pairs      map[string]bool      // [Program.apart]
 	feeds      map[string][]feed    // [Program.receives]
 	hands      map[string]*handover // [Program.handsTo]
 	relays     relays

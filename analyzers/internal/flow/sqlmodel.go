@@ -321,6 +321,10 @@ func (c *sqlCall) assumed() sqltext.Assumption {
 		},
 		Value: c.literal,
 		List:  c.list,
+		Apart: func(p, q sqltext.Param) bool {
+			x, y := c.bind(p), c.bind(q)
+			return x != nil && y != nil && c.w.in.prog.apart(fieldRead(x), fieldRead(y))
+		},
 		Same: func(p, q sqltext.Param) bool {
 			x, y := c.bind(p), c.bind(q)
 			return x != nil && y != nil && sameBind(x, y)
@@ -350,6 +354,9 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	}
 	if st.Kind == sqltext.Insert && w.buried(c.ins, c.target()) {
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
+	}
+	if w.st.failed && c.tellsFailure() {
+		w.event(&Event{Kind: EvDead, Pos: c.at()})
 	}
 	if s := c.mark(tx); s != nil {
 		return c.marked(how, tx, s)
@@ -415,6 +422,16 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 		out = append(out, taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)...)
 	}
 	return out
+}
+
+// tellsFailure reports whether what is written says, in a state of its own, that something went wrong.
+func (c *sqlCall) tellsFailure() bool {
+	for _, b := range c.binds {
+		if b.K == VStr && namesFailure(b.S) {
+			return true
+		}
+	}
+	return false
 }
 
 // beforeEffect is the state without the effect just recorded in a transaction.

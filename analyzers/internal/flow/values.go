@@ -91,6 +91,20 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		return one(taintVal(at(args, row.Arg).T))
 	case know.ErrAs:
 		return w.errAs(at(args, row.Arg), at(args, row.Arg2))
+	case know.ErrStatus:
+		vals := fit(c, &Value{K: VNotNil, Elems: []*Value{at(args, row.Arg)}}, top)
+		if len(vals) > 1 {
+			vals[1] = top
+		}
+		return one(vals...)
+	case know.ErrCode:
+		if row.Arg >= 0 {
+			return one(statusCode(at(args, row.Arg)))
+		}
+		if len(recv.Elems) == 1 {
+			return one(statusCode(recv.Elems[0]))
+		}
+		return one(taintVal(recv.T))
 	case know.ErrNew:
 		return one(&Value{K: VErr, S: siteKey(ins.Pos)})
 	case know.ErrWrap:

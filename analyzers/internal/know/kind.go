@@ -140,6 +140,8 @@ const (
 	ErrIs       // errors.Is
 	ErrAs       // errors.As
 	ErrNew      // a new error
+	ErrStatus   // the gRPC status of the error Arg
+	ErrCode     // the gRPC code of the error Arg, or of the status it is called on (-2)
 	ErrWrap     // an error that wraps its arguments
 	IsDuplicate // tells whether the error at Arg is a unique violation
 	Sprintf     // formats: Arg is the format
@@ -154,18 +156,21 @@ const (
 	Wait        // waits for goroutines
 	GoFunc      // runs the function Arg in another goroutine
 	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry
-	MemoryAsk   // asks a set in the memory of the process for Arg; its last boolean says that it was there
-	Silent      // no effect at all: logging, metrics, tracing
-	BuiltText   // the text in a builder or buffer
-	ResetText   // empties it
-	TextOp      // gives a text made of the text that is its first argument
-	JoinText    // joins the texts Arg with Arg2
-	StringFn    // strings.Contains and the like on an error's text
-	KeepIf      // leaves of the collection Arg the elements for which the function Arg2 is true
-	DropIf      // leaves the others
-	Elements    // gives a collection or sequence made of the elements of Arg
-	Counted     // gives a collection or sequence of Arg elements
-	Includes    // tells whether the collection Arg has an element
+	AtomicStore // the last argument
+	AtomicAdd
+	AtomicLoad
+	MemoryAsk // asks a set in the memory of the process for Arg; its last boolean says that it was there
+	Silent    // no effect at all: logging, metrics, tracing
+	BuiltText // the text in a builder or buffer
+	ResetText // empties it
+	TextOp    // gives a text made of the text that is its first argument
+	JoinText  // joins the texts Arg with Arg2
+	StringFn  // strings.Contains and the like on an error's text
+	KeepIf    // leaves of the collection Arg the elements for which the function Arg2 is true
+	DropIf    // leaves the others
+	Elements  // gives a collection or sequence made of the elements of Arg
+	Counted   // gives a collection or sequence of Arg elements
+	Includes  // tells whether the collection Arg has an element
 )
 
 // A Row is what is known about a function or method.

@@ -8,6 +8,8 @@ func dedupsqlPage() *Page {
 			"Statements on the table of processed events, in Go code (constants, `fmt.Sprintf`, builders, ORMs, sqlc) and in the module's " +
 				"`.sql` files. A dedup table is one named so (`processed_event`, `inbox`, `idempotency_key` …), or one by which a check " +
 				"decides and that holds only ids, consumers, times and positions.",
+			"The finding at an INSERT carries the edit that adds `ON CONFLICT DO NOTHING` (`idemlint -fix`), where the function that executes " +
+				"it already leaves the work alone when it affects no row, for PostgreSQL. Elsewhere what zero rows mean has to be written first.",
 		},
 		Kinds: []string{
 			"an INSERT without `ON CONFLICT DO NOTHING` (or `INSERT IGNORE`): a repeat is an error, and in PostgreSQL it aborts the transaction",

@@ -19,9 +19,27 @@ const (
 // page is where the pages of the rules are.
 const page = "https://github.com/idemlint/idemlint/blob/main/analyzers/"
 
-var analyzers = []struct{ name, rule string }{
-	{"dedupcheck", X1}, {"offsetkey", X2}, {"moneykey", R4}, {"uuidv7", R1}, {"payloadid", R1},
-	{"dedupsql", R2}, {"deduptx", R3}, {"ackorder", R3},
+var analyzers = []struct{ name, rule, severity string }{
+	{"dedupcheck", X1, Error}, {"offsetkey", X2, Error}, {"moneykey", R4, Error}, {"uuidv7", R1, Warning}, {"payloadid", R1, Warning},
+	{"dedupsql", R2, Error}, {"deduptx", R3, Error}, {"ackorder", R3, Error},
+}
+
+// How bad a finding is, by the words of SARIF's levels: with an Error work is done twice, or lost; what a Warning is
+// about costs, or goes wrong when something else does, too; a Note is about comments.
+const (
+	Error   = "error"
+	Warning = "warning"
+	Note    = "note"
+)
+
+// Severity returns how bad what an analyzer reports is.
+func Severity(analyzer string) string {
+	for _, a := range analyzers {
+		if a.name == analyzer {
+			return a.severity
+		}
+	}
+	return Note
 }
 
 // Of returns the id of the rule that an analyzer checks, "" for an unknown analyzer.

@@ -156,6 +156,9 @@ func (e Expr) isBool(v string) bool {
 
 // differ tells two known values that are certainly not equal.
 func (a Assumption) differ(e, f Expr) bool {
+	if a.Apart != nil && e.Class == ParamExpr && f.Class == ParamExpr && a.Apart(e.Param, f.Param) {
+		return true
+	}
 	x, ok := a.literal(e)
 	y, both := a.literal(f)
 	if !ok || !both {

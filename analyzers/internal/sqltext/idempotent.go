@@ -80,6 +80,10 @@ type Assumption struct {
 	// known. It may be nil.
 	List func(Param) ([]Literal, bool)
 
+	// Apart tells placeholders whose arguments are never equal, though it is not known what they are: where a row goes
+	// from and where it goes to. It may be nil.
+	Apart func(p, q Param) bool
+
 	// Same tells placeholders that stand for one argument, though it is given twice. It may be nil.
 	Same func(p, q Param) bool
 }

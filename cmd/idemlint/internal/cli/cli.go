@@ -10,13 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/crash"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
-	"github.com/idemlint/idemlint/cmd/idemlint/internal/report"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
 
@@ -34,6 +32,9 @@ type Command struct {
 	Dir    string // the current directory, absolute
 	Stdout io.Writer
 	Stderr io.Writer
+
+	// Getenv is the environment. Nil is an empty one.
+	Getenv func(key string) string
 }
 
 // Run does what args ask for and returns the exit status. A panic is an error like others.
@@ -81,20 +82,21 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	}
 	dir := c.Dir
 	if call.dir != "" {
-		if dir = call.dir; !filepath.IsAbs(dir) {
-			dir = filepath.Join(c.Dir, dir)
-		}
+		dir = absolute(c.Dir, call.dir)
 	}
 	if err := checkDirs(dir, call); err != nil {
 		return ExitError, err
 	}
+	meter := c.newMeter()
+	defer meter.stop()
 	linter := lint.Linter{
 		Rules:         c.Rules,
 		Tool:          c.Tool,
 		Dir:           dir,
 		BuildFlags:    call.buildFlags,
 		AnalyzerFlags: call.analyzerFlags,
-		Progress:      c.Stderr,
+		Progress:      meter,
+		Analysed:      meter.count,
 	}
 	result, err := linter.Run(ctx, call.patterns)
 	if err != nil {
@@ -103,50 +105,8 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	if err := wrongWord(result, dir); err != nil {
 		return ExitError, err
 	}
-	result.Findings = slices.DeleteFunc(result.Findings, func(f finding.Finding) bool { return !keep(f) })
-	return c.print(result, call)
-}
-
-// print writes the result and chooses the exit status.
-func (c Command) print(result *lint.Result, call *call) (int, error) {
-	var err error
-	if call.json {
-		err = finding.WriteJSON(c.Stdout, result.Findings, result.Broken)
-	} else {
-		err = report.Text(c.Stdout, c.Dir, result.Findings)
-	}
-	if err != nil {
-		return ExitError, err
-	}
-	for _, f := range result.Broken {
-		fmt.Fprintf(c.Stderr, "%s: %s\n", rules.Analyzer, f.Cause)
-	}
-	for _, f := range result.Failures {
-		cause := f.Cause
-		if f.Position.Line > 0 {
-			cause = report.Place(c.Dir, f.Position) + ": " + cause
-		}
-		fmt.Fprintf(c.Stderr, "%s: package %s %s: %s\n", rules.Analyzer, f.Package, f.Reason, cause)
-	}
-	switch {
-	case len(result.Failures)+len(result.Broken) > 0:
-		return ExitError, nil
-	case len(result.Findings) > 0 && !call.json:
-		in := make(map[string]bool)
-		for _, f := range result.Findings {
-			in[f.Package] = true
-		}
-		fmt.Fprintf(c.Stderr, "%s: %s in %s\n", rules.Analyzer, count(len(result.Findings), "finding"), count(len(in), "package"))
-		return ExitFindings, nil
-	}
-	return ExitClean, nil
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	r := &run{Command: c, call: call, linter: linter, keep: keep, meter: meter}
+	return r.conclude(ctx, result)
 }
 
 // checkDirs finds directories that are not there before the go command does, whose words for it are its own.

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(cli.Command{Rules: fakeRules(), Tool: self, Dir: dir, Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx, args))
+	os.Exit(cli.Command{Rules: fakeRules(), Tool: self, Dir: dir, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}.Run(ctx, args))
 }
 
 func recordSkip(importPath string) {
@@ -125,8 +125,22 @@ func fakeRules() rules.Set {
 		Explain: func(analyzer string) (string, bool, error) {
 			return "The page of " + analyzer + ".\n", true, nil
 		},
-		Seed: func(path string) bool { return path == seedPath },
+		Pages: fakePages,
+		Seed:  func(path string) bool { return path == seedPath },
 	}
+}
+
+func fakePages() ([]rules.Page, error) {
+	var pages []rules.Page
+	for _, p := range []struct{ analyzer, rule, severity string }{
+		{"badcheck", "R-KFK-IDEM-X1", "error"}, {"worsecheck", "R-KFK-IDEM-X2", "warning"}, {rules.Analyzer, rules.Analyzer, "note"},
+	} {
+		pages = append(pages, rules.Page{
+			Analyzer: p.analyzer, Rule: p.rule, Severity: p.severity, Title: "what " + p.analyzer + " is about",
+			URL: "https://example.com/rules/" + p.analyzer, Reports: "What it reports.", Text: "Its page.\n", Markdown: "# Its `page`\n",
+		})
+	}
+	return pages, nil
 }
 
 // functions are the declared functions of a package whose name begins with prefix.

@@ -13,7 +13,7 @@ import (
 // A call is what a command line asks for.
 type call struct {
 	dir           string
-	json          bool
+	output        output
 	rules         []string
 	buildFlags    []string // for the go command
 	analyzerFlags []string // for the tool
@@ -39,7 +39,7 @@ func (c Command) flags(call *call) *flag.FlagSet {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	fs.StringVar(&call.dir, "C", "", "work in `dir`")
-	fs.BoolVar(&call.json, "json", false, "print x/tools' analysis JSON, with exit status 0 whatever was found")
+	outputFlags(fs, &call.output)
 	fs.Func("rules", "report only these: a comma-separated `list` of rule ids (R-KFK-IDEM-X1, or X1) and analyzer names", func(s string) error {
 		for word := range strings.SplitSeq(s, ",") {
 			if word = strings.TrimSpace(word); word != "" {
@@ -116,6 +116,9 @@ func (c Command) parse(args []string) (*call, error) {
 				strings.Join(call.patterns[i:], " "), strings.Join(call.patterns[:i], " "))
 		}
 	}
+	if err := call.output.check(c.Dir, len(call.rules) > 0); err != nil {
+		return nil, err
+	}
 	if len(call.patterns) == 0 {
 		call.patterns = []string{"./..."}
 	}
@@ -150,6 +153,9 @@ func undefined(fs *flag.FlagSet, args []string) (string, bool) {
 func (c Command) unknownFlag(fs *flag.FlagSet, name string) error {
 	if slices.Contains(c.Rules.Names(), name) {
 		return fmt.Errorf("unknown flag -%s; to choose a rule: %s -rules %s", name, rules.Analyzer, name)
+	}
+	if slices.Contains(formatNames(), name) {
+		return fmt.Errorf("unknown flag -%s; to choose a format: %s -format %s", name, rules.Analyzer, name)
 	}
 	if name == "V" || name == "version" {
 		return fmt.Errorf("unknown flag -%s; try %s version", name, rules.Analyzer)

@@ -148,18 +148,23 @@ func (c Command) version(args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("version takes no arguments: %s version", rules.Analyzer)
 	}
-	version, tools, goVersion := "(devel)", "unknown", "unknown"
+	tools, goVersion := "unknown", "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		goVersion = info.GoVersion
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
 		for _, m := range info.Deps {
 			if m.Path == "golang.org/x/tools" {
 				tools = m.Version
 			}
 		}
 	}
-	_, err := fmt.Fprintf(c.Stdout, "%s %s, built with %s and golang.org/x/tools %s\n", rules.Analyzer, version, goVersion, tools)
+	_, err := fmt.Fprintf(c.Stdout, "%s %s, built with %s and golang.org/x/tools %s\n", rules.Analyzer, version(), goVersion, tools)
 	return err
+}
+
+// version is the version of this binary's module.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

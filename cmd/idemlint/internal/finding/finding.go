@@ -86,6 +86,7 @@ type Finding struct {
 	Package  string // the package's id, such as "example.com/m/p [example.com/m/p.test]"
 	Analyzer string
 	Rule     string // rule id in full, or "idemlint" for a faulty directive
+	Function string // the declaration it stands in, as [Functions] names it
 	Position Position
 	End      Position
 	Message  string

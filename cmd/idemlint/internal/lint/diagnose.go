@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 )
 
 // ErrNoModule is returned when there is no go.mod to load packages by.
@@ -147,7 +149,7 @@ func listError(e packages.Error) string {
 func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []Failure) []Failure {
 	done := make(map[string]bool)
 	for _, u := range out.units {
-		done[importPath(u.Package)] = true
+		done[finding.ImportPath(u.Package)] = true
 	}
 	for _, f := range known {
 		done[f.Package] = true
@@ -155,7 +157,7 @@ func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []
 	var failures []Failure
 	unbuilt, broken := make(map[string]bool), make(map[string]bool)
 	for _, b := range out.blocks {
-		path := importPath(b.pkg)
+		path := finding.ImportPath(b.pkg)
 		if path == "" || done[path] {
 			continue
 		}
@@ -215,7 +217,7 @@ func imported(p *packages.Package, set map[string]bool) string {
 // owner is the import path of the package that p is, or whose tests p is for: a variant, an external test package
 // or a test's main. Only of the package itself is it the id.
 func owner(p *packages.Package) string {
-	return strings.TrimSuffix(cmp.Or(p.ForTest, importPath(p.ID)), ".test")
+	return strings.TrimSuffix(cmp.Or(p.ForTest, finding.ImportPath(p.ID)), ".test")
 }
 
 // text is all that go vet said on standard error, on one line.

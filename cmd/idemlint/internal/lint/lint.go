@@ -36,6 +36,9 @@ type Linter struct {
 	// Progress gets what the go command says while it works: downloads, warnings, notes of the analyzers.
 	// Nil is nowhere.
 	Progress io.Writer
+
+	// Analysed, if not nil, is told each time that a package is done, from another goroutine.
+	Analysed func()
 }
 
 // A Failure is a package that could not be analysed, and why.
@@ -56,6 +59,9 @@ type Result struct {
 
 	// Failures are the packages that were not analysed, sorted by package.
 	Failures []Failure
+
+	// Packages are the import paths of those that were named and analysed, by all analyzers or some.
+	Packages map[string]bool
 }
 
 // Run analyses the packages that the patterns name. Packages that do not load or build are in the result's
@@ -86,12 +92,13 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 // reduce joins what the packages said. Findings are those of the packages that were named; dependencies say what
 // those do with them.
 func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []string) (*Result, error) {
-	result := new(Result)
+	result := &Result{Packages: make(map[string]bool)}
 	var payloads []string
 	homes := make(map[string]string) // directory to package id
 	for _, unit := range units {
-		own := named == nil || named[importPath(unit.Package)] || named[strings.TrimSuffix(importPath(unit.Package), "_test")]
+		own := named == nil || named[finding.ImportPath(unit.Package)] || named[strings.TrimSuffix(finding.ImportPath(unit.Package), "_test")]
 		if own {
+			result.Packages[finding.ImportPath(unit.Package)] = true
 			result.Broken = append(result.Broken, unit.Failures...)
 		}
 		for _, f := range unit.Findings {
@@ -132,6 +139,10 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 		result.Findings = append(result.Findings, f)
 	}
 	result.Findings = finding.Normalize(result.Findings)
+	var functions finding.Functions
+	for i := range result.Findings {
+		result.Findings[i].Function = functions.Of(result.Findings[i].Position)
+	}
 	return result, nil
 }
 
@@ -191,12 +202,6 @@ func home(homes map[string]string, file string) string {
 		return ""
 	}
 	return slices.Min(slices.Collect(maps.Values(homes)))
-}
-
-// importPath is the import path in a package id, without the test variant it was built for.
-func importPath(id string) string {
-	path, _, _ := strings.Cut(id, " ")
-	return path
 }
 
 // failure makes a Failure of the first error, whose leading position, if it has one, may be relative to Dir.

@@ -41,7 +41,7 @@ func (l Linter) vet(ctx context.Context, patterns []string) (vetOutput, error) {
 	stderr := &progress{live: l.Progress}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = l.Dir
-	cmd.Stdout, cmd.Stderr = &stdout, stderr
+	cmd.Stdout, cmd.Stderr = &unitCounter{to: &stdout, each: l.Analysed}, stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = interruptGrace
 	err := cmd.Run()
@@ -65,6 +65,32 @@ func (l Linter) vet(ctx context.Context, patterns []string) (vetOutput, error) {
 		}
 	}
 	return vetOutput{units: units, blocks: l.parseBlocks(stderr.rest()), failed: err != nil}, nil
+}
+
+// A unitCounter passes on analysis JSON, and tells of each package's object that ends: go vet prints its braces on lines
+// of their own, or both on one.
+type unitCounter struct {
+	to   io.Writer
+	each func()
+	line []byte
+}
+
+func (u *unitCounter) Write(data []byte) (int, error) {
+	if u.each != nil {
+		for _, b := range data {
+			if b != '\n' {
+				if len(u.line) < len("{}x") {
+					u.line = append(u.line, b)
+				}
+				continue
+			}
+			if s := string(u.line); s == "}" || s == "{}" {
+				u.each()
+			}
+			u.line = u.line[:0]
+		}
+	}
+	return u.to.Write(data)
 }
 
 // asked are the import paths of the packages that the patterns name, nil when they cannot be told: then go vet has

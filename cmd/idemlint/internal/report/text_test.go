@@ -3,6 +3,7 @@ package report_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,12 +37,41 @@ func TestAFindingIsShownWithTheSourceThatCanBeRead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			if err := report.Text(&out, dir, []finding.Finding{{Position: tt.start, End: tt.end, Message: "m"}}); err != nil {
+			if err := report.Text(&out, &report.Report{Base: dir, Findings: []finding.Finding{{Position: tt.start, End: tt.end, Message: "m"}}}); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != tt.want {
 				t.Errorf("got:\n%s\nwant:\n%s", out.String(), tt.want)
 			}
 		})
+	}
+}
+
+func TestColourIsPutAroundTextAndChangesNone(t *testing.T) {
+	root, file := write(t, "a.go", "package a\n\tbad()\n")
+	r := &report.Report{Base: root, Pages: pages(), Findings: []finding.Finding{
+		{Analyzer: "one", Rule: "R-1", Message: "R-1: m", URL: "https://example.com", Position: finding.Position{File: file, Line: 2, Column: 2},
+			End: finding.Position{File: file, Line: 2, Column: 5}, Related: []finding.Related{{Position: finding.Position{File: file, Line: 1}, Message: "there"}}},
+		{Analyzer: "two", Rule: "R-2", Message: "R-2: n", Position: finding.Position{File: file, Line: 1, Column: 1}},
+	}}
+	text := func(color bool) string {
+		var out strings.Builder
+		r.Color = color
+		if err := report.Text(&out, r); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	plain, colored := text(false), text(true)
+	if strings.Contains(plain, "\x1b") {
+		t.Errorf("plain text has escapes: %q", plain)
+	}
+	for _, want := range []string{"\x1b[1;31mR-1:\x1b[0m", "\x1b[1;33mR-2:\x1b[0m", "\x1b[32m^~~\x1b[0m"} {
+		if !strings.Contains(colored, want) {
+			t.Errorf("lacks %q: %q", want, colored)
+		}
+	}
+	if stripped := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(colored, ""); stripped != plain {
+		t.Errorf("without colour it is\n%s\nplain text is\n%s", stripped, plain)
 	}
 }

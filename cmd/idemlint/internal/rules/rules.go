@@ -44,6 +44,18 @@ type Module struct {
 	Read func(name string) ([]byte, error)
 }
 
+// A Page is what a report says about an analyzer.
+type Page struct {
+	Analyzer string
+	Rule     string // id in full
+	Title    string // what is wrong, in a few words
+	Severity string // "error", "warning" or "note", the words of SARIF's levels
+	URL      string
+	Reports  string // what is reported, in a sentence or two
+	Text     string // the whole page, plain
+	Markdown string // the whole page
+}
+
 // A Set is the analyzers with what belongs to them.
 type Set struct {
 	// Analyzers are the analyzers to run, in the order of the documentation.
@@ -61,6 +73,9 @@ type Set struct {
 
 	// Explain returns the page of an analyzer as text for a terminal. ok is false when there is none.
 	Explain func(analyzer string) (text string, ok bool, err error)
+
+	// Pages are what reports say about the analyzers, in their order. Nil is nothing.
+	Pages func() ([]Page, error)
 
 	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
 	Seed func(importPath string) bool

@@ -24,7 +24,7 @@ func (i *Inbox) Once(ctx context.Context, id string, fn func(*sql.Tx) error) err
 		return err
 	}
 	defer tx.Rollback()
-	res, err := tx.ExecContext(ctx, `INSERT INTO inbox (event_id) VALUES ($1) ON CONFLICT DO NOTHING`, id)
+	res, err := tx.ExecContext(ctx, `INSERT INTO processed_event (event_id) VALUES ($1) ON CONFLICT DO NOTHING`, id)
 	if err != nil {
 		return err
 	}

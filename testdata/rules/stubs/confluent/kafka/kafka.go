@@ -1,6 +1,8 @@
 // Package kafka has the part of the client's API that the fixtures use, without the C library beneath it.
 package kafka
 
+import "time"
+
 // PartitionAny lets the producer choose.
 const PartitionAny = int32(-1)
 
@@ -47,7 +49,7 @@ func (e Error) String() string { return "" }
 type Consumer struct{ events chan Event }
 
 // ReadMessage waits for a message.
-func (c *Consumer) ReadMessage(timeout int) (*Message, error) { return nil, nil }
+func (c *Consumer) ReadMessage(timeout time.Duration) (*Message, error) { return nil, nil }
 
 // Poll waits for an event.
 func (c *Consumer) Poll(timeoutMs int) Event { return nil }
