@@ -41,7 +41,7 @@ const (
 // alarmKinds lists every kind.
 func alarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmPartitionStopped, AlarmRetrying, AlarmFetch, AlarmOffsetCommit, AlarmDeadLetter, AlarmStuck, AlarmMaintainer,
+		AlarmPartitionStopped, AlarmRetrying, AlarmFetch, AlarmOffsetCommit, AlarmDeadLetter, AlarmStuck, AlarmOutbox, AlarmMaintainer,
 	}
 }
 

@@ -49,6 +49,7 @@ type assignment struct {
 	end      int64 // of the log, as last seen, -1 before
 	paused   bool
 	retrying int   // lanes that wait before another attempt
+	delaying int   // lanes that wait for a record to be due
 	stopped  error // why the partition is stopped, nil while it runs
 
 	// The rest is guarded by Consumer.commitMu.
@@ -180,7 +181,7 @@ func (a *assignment) laneOf(key []byte) int {
 func (a *assignment) adjustPauseLocked(polling bool) {
 	want := a.paused
 	switch {
-	case a.stopped != nil, a.retrying > 0, polling && a.fullLocked():
+	case a.stopped != nil, a.retrying+a.delaying > 0, polling && a.fullLocked():
 		want = true
 	case a.mark.len() <= a.consumer.cfg.MaxBuffered/2:
 		want = false
@@ -204,7 +205,7 @@ func (a *assignment) fullLocked() bool { return a.mark.len() >= a.consumer.cfg.M
 func (a *assignment) hungry() (hungry, works bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stopped != nil || a.retrying > 0 {
+	if a.stopped != nil || a.retrying+a.delaying > 0 {
 		return false, false
 	}
 	if a.fullLocked() {
@@ -257,6 +258,15 @@ func (a *assignment) setRetrying(by int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.retrying += by
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
+}
+
+// setDelaying counts a lane in or out of its wait for a record to be due.
+func (a *assignment) setDelaying(by int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.delaying += by
 	a.adjustPauseLocked(false)
 	a.consumer.wantPoll()
 }

@@ -240,10 +240,10 @@ func (l *lane) try(ctx context.Context, items []*item) (*outcome, error) {
 	if err != nil {
 		return nil, p.attribute(err)
 	}
+	a.metrics.committed(ctx, out.items, c.clock())
 	if emitted {
 		c.wakeRelay()
 	}
-	a.metrics.committed(ctx, out.items, c.clock())
 	return out, nil
 }
 

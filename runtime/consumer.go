@@ -54,10 +54,9 @@ type Consumer struct {
 	markSQL        string
 	processedAtSQL string
 	quarantine     Quarantine
-	intents        intentSQL
 	outboxSQL      string
-	// Inserts a dead letter into the outbox.
-	deadLetterSQL string
+	intents        intentSQL
+	deadLetterSQL  string // inserts a dead letter into the outbox
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -169,9 +168,13 @@ func (c *Consumer) register(topic string, h handler) {
 	case c.handlers[topic] != nil:
 		c.misuse(fmt.Errorf("topic %q has two handlers", topic))
 	default:
-		c.handlers[topic] = h
-		c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
+		c.consume(topic, h)
 	}
+}
+
+func (c *Consumer) consume(topic string, h handler) {
+	c.handlers[topic] = h
+	c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
 }
 
 // Run consumes until ctx ends, then lets the batches in flight finish, commits
@@ -192,6 +195,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	if len(c.handlers) == 0 {
 		return errors.New("running consumer: no handler is registered")
+	}
+	if err := c.registerRedelivery(); err != nil {
+		return fmt.Errorf("running consumer: %w", err)
 	}
 	c.stage.Store(stagePreparing)
 	defer c.stage.Store(stageEnded)
@@ -246,13 +252,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	others.Go(func() { c.commitLoop(background) })
 	others.Go(func() { c.watchEnds(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
-	if c.relay != nil {
-		others.Go(func() {
-			if err := c.relay.Run(background); err != nil {
-				c.fail(err)
-			}
-		})
-	}
+	others.Go(func() { c.runRelay(background) })
 
 	c.move()
 	c.stage.Store(stageRunning)

@@ -132,8 +132,8 @@
 //	messaging.process.duration            s, one attempt at a batch; failed ones have error.type
 //	messaging.client.operation.duration   s, one offset commit; failed ones have error.type
 //	idemlint.records.completed            records, by idemlint.outcome: processed, duplicate,
-//	                                      skipped, quarantined, dead_lettered, delayed
-//	                                      (into a retry topic)
+//	                                      skipped, quarantined, dead_lettered,
+//	                                      delayed (written to a retry topic)
 //	idemlint.retries                      attempts failed by no record's fault, by error.type
 //	idemlint.isolations                   batches run again in parts
 //	idemlint.batch.size                   records in a batch

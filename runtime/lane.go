@@ -187,11 +187,7 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 			return false
 		}
 		if err == nil {
-			if _, again := c.cfg.nextTopic(failed); again {
-				a.countDelayed()
-			} else {
-				a.countDeadLetter()
-			}
+			a.countFailed(failed)
 			return true
 		}
 		if a.ctx.Err() != nil {

@@ -89,27 +89,30 @@ func produce(ctx context.Context, client *kgo.Client, limit time.Duration, rec *
 	return nil
 }
 
+// registerRedelivery registers the topics that failed records come back by.
+func (c *Consumer) registerRedelivery() error {
+	for _, topic := range c.cfg.failureTopics() {
+		if c.handlers[topic] != nil {
+			return fmt.Errorf("topic %q is for failed records, but a handler consumes it", topic)
+		}
+	}
+	back := &redeliveryHandler{handlers: c.handlers}
+	for topic := range c.cfg.redeliveryTopics() {
+		c.consume(topic, back)
+	}
+	return nil
+}
+
 // openFailurePaths makes what failed records are written with, if the configuration asks
-// for any, and registers the topics that they come back by. A topic that the broker knows
-// not to exist is an error here rather than when the first record fails. The returned
-// function closes the client.
+// for any. A topic that the broker knows not to exist is an error here rather than when
+// the first record fails. The returned function closes the client.
 func (c *Consumer) openFailurePaths(ctx context.Context) (closeIt func(), err error) {
 	topics := c.cfg.failureTopics()
 	if len(topics) == 0 {
 		return func() {}, nil
 	}
-	for _, topic := range topics {
-		if c.handlers[topic] != nil {
-			return nil, fmt.Errorf("topic %q is for failed records, but a handler consumes it", topic)
-		}
-	}
 	if err := c.checkTopics(ctx, topics); err != nil {
 		return nil, err
-	}
-	back := &redeliveryHandler{handlers: c.handlers}
-	for topic := range c.cfg.redeliveryTopics() {
-		c.handlers[topic] = back
-		c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
 	}
 	paths := &failurePaths{cfg: c.cfg, last: c.cfg.DeadLetter}
 	closeIt = func() {}

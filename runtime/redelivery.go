@@ -126,8 +126,8 @@ const longWait = time.Second
 func (l *lane) waitDue(wait time.Duration) bool {
 	a := l.assignment
 	if wait > longWait {
-		a.setRetrying(1)
-		defer a.setRetrying(-1)
+		a.setDelaying(1)
+		defer a.setDelaying(-1)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -351,3 +351,14 @@ func (c *Consumer) wakeRelay() {
 		c.relay.Wake()
 	}
 }
+
+// runRelay runs the relay, if there is one here, and ends the consumer's Run if that
+// cannot work.
+func (c *Consumer) runRelay(ctx context.Context) {
+	if c.relay == nil {
+		return
+	}
+	if err := c.relay.Run(ctx); err != nil {
+		c.fail(err)
+	}
+}
