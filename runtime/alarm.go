@@ -26,11 +26,14 @@ const (
 	// AlarmOffsetCommit: offset commits keep failing. Work goes on; after a crash
 	// more records than usual will be found as duplicates.
 	AlarmOffsetCommit AlarmKind = "offset_commit"
-	// AlarmDeadLetter: Config.DeadLetter keeps failing; the partition waits.
+	// AlarmDeadLetter: a record cannot be written to its dead letter or retry topic; the
+	// partition waits.
 	AlarmDeadLetter AlarmKind = "dead_letter"
 	// AlarmStuck: a handler, decoder, quarantine or dead letter has not returned for
 	// long, although its context has ended. Its partition waits.
 	AlarmStuck AlarmKind = "stuck"
+	// AlarmOutbox: messages of the outbox cannot be published; see Relay.
+	AlarmOutbox AlarmKind = "outbox"
 	// AlarmMaintainer: the upkeep of processed_event fails.
 	AlarmMaintainer AlarmKind = "maintainer"
 )
@@ -38,7 +41,7 @@ const (
 // alarmKinds lists every kind.
 func alarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmPartitionStopped, AlarmRetrying, AlarmFetch, AlarmOffsetCommit, AlarmDeadLetter, AlarmStuck, AlarmMaintainer,
+		AlarmPartitionStopped, AlarmRetrying, AlarmFetch, AlarmOffsetCommit, AlarmDeadLetter, AlarmStuck, AlarmOutbox, AlarmMaintainer,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -26,6 +27,7 @@ type assignment struct {
 	partition
 	consumer *Consumer
 	handler  handler
+	back     *redelivered // nil unless the topic brings records of others back
 
 	metrics     *topicMetrics
 	spanName    string
@@ -47,6 +49,7 @@ type assignment struct {
 	end      int64 // of the log, as last seen, -1 before
 	paused   bool
 	retrying int   // lanes that wait before another attempt
+	delaying int   // lanes that wait for a record to be due
 	stopped  error // why the partition is stopped, nil while it runs
 
 	// The rest is guarded by Consumer.commitMu.
@@ -63,7 +66,8 @@ type lane struct {
 	queue      []*item       // guarded by assignment.mu
 	wake       chan struct{} // holds a token when the queue may be non-empty
 	// Only the lane's goroutine uses the rest.
-	limit   int // events in the next batch
+	limit   int       // events in the next batch
+	lease   uuid.UUID // under which it holds intents, the zero UUID before the first
 	scratch scratch
 }
 
@@ -78,6 +82,9 @@ func newAssignment(c *Consumer, p partition) *assignment {
 		closing:   make(chan struct{}),
 		committed: -1,
 		end:       -1,
+	}
+	if back, ok := c.cfg.redeliveryTopics()[p.topic]; ok {
+		a.back = &back
 	}
 	a.ctx, a.cancel = context.WithCancelCause(c.work)
 	a.spanName, a.spanOptions = spanOf(a.metrics, p)
@@ -129,6 +136,9 @@ func (a *assignment) deliver(recs []*kgo.Record) {
 	store := make([]item, len(recs))
 	for i, rec := range recs {
 		store[i].rec, store[i].polled = rec, now
+		if a.back != nil {
+			store[i].origin = a.back.restore(rec, a.consumer.cfg.Group)
+		}
 		items[i] = &store[i]
 	}
 	a.mu.Lock()
@@ -171,7 +181,7 @@ func (a *assignment) laneOf(key []byte) int {
 func (a *assignment) adjustPauseLocked(polling bool) {
 	want := a.paused
 	switch {
-	case a.stopped != nil, a.retrying > 0, polling && a.fullLocked():
+	case a.stopped != nil, a.retrying+a.delaying > 0, polling && a.fullLocked():
 		want = true
 	case a.mark.len() <= a.consumer.cfg.MaxBuffered/2:
 		want = false
@@ -195,7 +205,7 @@ func (a *assignment) fullLocked() bool { return a.mark.len() >= a.consumer.cfg.M
 func (a *assignment) hungry() (hungry, works bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stopped != nil || a.retrying > 0 {
+	if a.stopped != nil || a.retrying+a.delaying > 0 {
 		return false, false
 	}
 	if a.fullLocked() {
@@ -248,6 +258,15 @@ func (a *assignment) setRetrying(by int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.retrying += by
+	a.adjustPauseLocked(false)
+	a.consumer.wantPoll()
+}
+
+// setDelaying counts a lane in or out of its wait for a record to be due.
+func (a *assignment) setDelaying(by int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.delaying += by
 	a.adjustPauseLocked(false)
 	a.consumer.wantPoll()
 }

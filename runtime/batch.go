@@ -143,7 +143,7 @@ func (a *assignment) transactOn(ctx context.Context, conn *pgx.Conn, work func(c
 			rollback(ctx, raw)
 		}
 	}()
-	tx := &batchTx{raw: raw, session: &txSession{conn: conn, event: -1, bare: -1}}
+	tx := &batchTx{raw: raw, session: &txSession{conn: conn, event: -1, bare: -1, outboxSQL: c.outboxSQL}}
 	if err := c.dbStep(seam.AfterBegin); err != nil {
 		return err
 	}
@@ -211,6 +211,7 @@ func (l *lane) try(ctx context.Context, items []*item) (*outcome, error) {
 	if !p.needsDatabase() {
 		return out, nil
 	}
+	emitted := false
 	err := a.transact(ctx, func(ctx context.Context, tx *batchTx) error {
 		tx.session.use(&l.scratch)
 		defer tx.session.giveBack(&l.scratch)
@@ -233,12 +234,16 @@ func (l *lane) try(ctx context.Context, items []*item) (*outcome, error) {
 		if err := c.dbStep(seam.AfterHandlers); err != nil {
 			return err
 		}
+		emitted = tx.session.emitted
 		return tx.session.flush(ctx)
 	})
 	if err != nil {
 		return nil, p.attribute(err)
 	}
 	a.metrics.committed(ctx, out.items, c.clock())
+	if emitted {
+		c.wakeRelay()
+	}
 	return out, nil
 }
 

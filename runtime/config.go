@@ -108,12 +108,62 @@ type Config struct {
 	// the goodbye to the group, and OnAlarm, 5 s each.
 	ShutdownTimeout time.Duration
 
+	// KeyLifetime is how long the providers that handlers call remember an
+	// idempotency key, 24 h by default; negative means for ever. An event that is
+	// older gets no key any more but goes to the quarantine: see IdempotencyKey and
+	// HandleCall, which also say from when on the age counts. Make it as much less
+	// than what the provider promises as a call may take and clocks may be wrong.
+	KeyLifetime time.Duration
+
+	// Quarantine keeps the records whose id is outside the window, and those too
+	// old for their idempotency keys, QuarantineTable{} by default.
+	// MaxAttempts is how often the handler is run for a record by itself that keeps
+	// failing, 3 by default, with the usual backoff in between and the partition's later
+	// records (of its lane) waiting. It is for failures that may pass: a handler's
+	// own error without a SQLSTATE, a panic, whatever is marked with ErrTransient. What
+	// cannot pass (an undecodable record, a data error of PostgreSQL, ErrPermanent) is
+	// not tried again.
+	MaxAttempts int
+
+	// RetryTopics, if there are any, are where a record goes after MaxAttempts failures
+	// that may pass, one after the other, each with its delay; after the last of them
+	// it is a dead letter. The record runs by the handler of its own topic, which sees
+	// it as it was consumed first, and is deduplicated like any other.
+	//
+	// It loses its place: later events of its key are processed while it waits. Do
+	// not use it where their order matters. Without RetryTopics nothing overtakes a
+	// record but by its becoming a dead letter.
+	RetryTopics []RetryTopic
+
 	// Quarantine keeps the records whose id is outside the window,
 	// QuarantineTable{} by default.
 	Quarantine Quarantine
-	// DeadLetter takes the records that fail by their own fault. Without it such
-	// a record stops its partition.
+	// DeadLetterTopic is the topic that records go to that fail by their own fault,
+	// with the Header… headers. It must exist. A record is written there with acks=all,
+	// and the answer is awaited, before its offset moves; while that fails the partition
+	// waits, with AlarmDeadLetter, and nothing is skipped. With neither DeadLetterTopic
+	// nor DeadLetter such a record stops its partition.
+	DeadLetterTopic string
+	// DeadLetterMaxAge is the greatest age, since it failed, at which a dead letter may
+	// still be replayed; 0 means as long as the window allows if there is a ReplayTopic.
+	// Together with the delays of RetryTopics it must not exceed Window.Retention: an
+	// event that comes back later could not be told from a repeat.
+	DeadLetterMaxAge time.Duration
+	// ReplayTopic is the topic that Replay writes dead letters of this group to. It is
+	// this group's alone and must exist. The consumer consumes it itself.
+	ReplayTopic string
+	// DeadLetterOutbox writes dead letters for DeadLetterTopic to the outbox, in a
+	// transaction of its own, and leaves it to a Relay to publish them. A record that
+	// is delivered again is then one dead letter, and one whose event has been processed
+	// meanwhile is none. The partition waits for the database only.
+	DeadLetterOutbox bool
+	// DeadLetter takes such records instead of a topic.
 	DeadLetter DeadLetter
+	// Relay lets Run also publish what is in the outbox: what handlers Emit, and dead
+	// letters if DeadLetterOutbox is set. Without it another process has to, with a
+	// Relay of its own. Brokers, KafkaOptions and Logger of this Config are the default
+	// for those of the relay, and OnError also raises AlarmOutbox.
+	Relay *RelayConfig
 	// OnAlarm is called for every Alarm, one after the other. The alarm has been
 	// logged by then. While a call does not return, no other is made; beyond a
 	// thousand alarms that wait, further ones are only logged.
@@ -142,11 +192,18 @@ type FailedRecord struct {
 	Group string
 	// EventID is the event's id, the zero UUID if the record could not be decoded.
 	EventID uuid.UUID
+	// Attempt is how many attempts at the record by itself have failed, at least 1.
+	Attempt int
 	// Err is the reason.
 	Err error
+
+	delivered *kgo.Record // from where it came last; Record, or what a retry topic held
+	tier      int         // how many retry topics it has been through
+	hopeless  bool        // another attempt would not help
 }
 
-// DeadLetter takes failed records out of the way.
+// DeadLetter takes failed records out of the way. It gets those of which another
+// attempt would not help, or for which MaxAttempts and RetryTopics are used up.
 type DeadLetter interface {
 	// Put stores the record durably before it returns nil; after that its offset
 	// counts as completed. While it returns an error it is called again, with
@@ -172,6 +229,7 @@ func (c Config) withDefaults() Config {
 		{&c.CommitInterval, 100 * time.Millisecond},
 		{&c.RevokeTimeout, 3 * time.Second},
 		{&c.ShutdownTimeout, 20 * time.Second},
+		{&c.KeyLifetime, defaultKeyLifetime},
 	}
 	for _, d := range durations {
 		if *d.field == 0 {
@@ -183,6 +241,14 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 1
+	}
+	c.Window = c.Window.withDefaults()
+	if c.DeadLetterMaxAge == 0 && c.ReplayTopic != "" {
+		c.DeadLetterMaxAge = max(0, c.Window.Retention-c.redelivery())
+	}
+	c.Window.Redelivery = max(c.Window.Redelivery, c.redelivery())
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = 3
 	}
 	if c.MaxBuffered == 0 {
 		c.MaxBuffered = 8 * c.BatchSize
@@ -230,6 +296,10 @@ func (c Config) validate() error {
 	refuse(!utf8.ValidString(c.Group) || strings.ContainsRune(c.Group, 0), "Group %q cannot be stored as text", c.Group)
 	refuse(c.BatchSize < 1 || c.BatchSize > maxBatchSize, "BatchSize %d is not between 1 and %d", c.BatchSize, maxBatchSize)
 	refuse(c.Concurrency < 1 || c.Concurrency > maxConcurrency, "Concurrency %d is not between 1 and %d", c.Concurrency, maxConcurrency)
+	refuse(c.MaxAttempts < 1, "MaxAttempts %d is not positive", c.MaxAttempts)
+	refuse(c.DeadLetterTopic != "" && c.DeadLetter != nil, "DeadLetterTopic %q and DeadLetter are two places for one record", c.DeadLetterTopic)
+	c.validateRedelivery(refuse)
+	refuse(c.DeadLetterOutbox && c.DeadLetterTopic == "", "DeadLetterOutbox is set, but DeadLetterTopic is empty")
 	refuse(c.MaxBuffered < 1, "MaxBuffered %d is not positive", c.MaxBuffered)
 	refuse(c.Protocol != Classic && c.Protocol != KIP848, "Protocol %d is unknown", c.Protocol)
 	for name, d := range map[string]time.Duration{
@@ -244,4 +314,22 @@ func (c Config) validate() error {
 	}
 	refuse(c.BackoffMax < c.BackoffMin, "BackoffMax %s is less than BackoffMin %s", c.BackoffMax, c.BackoffMin)
 	return errors.Join(errs...)
+}
+
+// validateRedelivery refuses what would lose a record on its way back, or process it
+// twice after it.
+func (c Config) validateRedelivery(refuse func(bad bool, format string, args ...any)) {
+	names := map[string]bool{"": true, c.DeadLetterTopic: true}
+	for _, t := range c.RetryTopics {
+		refuse(names[t.Topic], "RetryTopics: topic %q has no name, or is there for something else", t.Topic)
+		refuse(t.Delay < time.Millisecond, "RetryTopics: the delay %s of topic %q is less than a millisecond", t.Delay, t.Topic)
+		names[t.Topic] = true
+	}
+	refuse(c.ReplayTopic != "" && names[c.ReplayTopic], "ReplayTopic %q is there for something else", c.ReplayTopic)
+	refuse(len(c.RetryTopics) > 0 && c.DeadLetterTopic == "" && c.DeadLetter == nil,
+		"RetryTopics are set, but there is no DeadLetterTopic or DeadLetter to follow the last")
+	refuse(c.DeadLetterMaxAge < 0, "DeadLetterMaxAge %s is negative", c.DeadLetterMaxAge)
+	refuse(c.redelivery() > c.Window.Retention,
+		"a record may come back %s after it came first, by RetryTopics and DeadLetterMaxAge %s, but is remembered only for Window.Retention %s",
+		c.redelivery(), c.DeadLetterMaxAge, c.Window.Retention)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -46,11 +47,16 @@ type Consumer struct {
 	misuses  []error
 	began    atomic.Bool
 	beginSQL string
+	// keyExpired is checkKeyAge, made a value once.
+	keyExpired func(uuid.UUID) error
 
 	// Known once the table was found.
 	markSQL        string
 	processedAtSQL string
 	quarantine     Quarantine
+	outboxSQL      string
+	intents        intentSQL
+	deadLetterSQL  string // inserts a dead letter into the outbox
 
 	client *kgo.Client
 	ready  chan struct{} // closed once client is set; callbacks wait for it
@@ -80,6 +86,7 @@ type Consumer struct {
 	commitFailed int           // in a row; guarded by commitMu
 
 	maintainer *Maintainer
+	relay      *Relay      // nil unless Config.Relay asks for it
 	admin      *kgo.Client // asks about offsets; never consumes
 
 	lagMu     sync.Mutex
@@ -127,6 +134,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 		topics:      make(map[string]*topicMetrics),
 		tracer:      cfg.TracerProvider.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL)),
 	}
+	c.keyExpired = c.checkKeyAge
 	var err error
 	if c.metrics, err = newInstruments(cfg.MeterProvider); err != nil {
 		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
@@ -137,6 +145,11 @@ func New(pool *pgxpool.Pool, cfg Config) (*Consumer, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+	}
+	if cfg.Relay != nil {
+		if c.relay, err = NewRelay(pool, c.relayConfig(*cfg.Relay)); err != nil {
+			return nil, fmt.Errorf("configuring consumer of group %q: %w", cfg.Group, err)
+		}
 	}
 	return c, nil
 }
@@ -155,9 +168,13 @@ func (c *Consumer) register(topic string, h handler) {
 	case c.handlers[topic] != nil:
 		c.misuse(fmt.Errorf("topic %q has two handlers", topic))
 	default:
-		c.handlers[topic] = h
-		c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
+		c.consume(topic, h)
 	}
+}
+
+func (c *Consumer) consume(topic string, h handler) {
+	c.handlers[topic] = h
+	c.topics[topic] = c.metrics.forTopic(c.cfg.Group, topic)
 }
 
 // Run consumes until ctx ends, then lets the batches in flight finish, commits
@@ -179,6 +196,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if len(c.handlers) == 0 {
 		return errors.New("running consumer: no handler is registered")
 	}
+	if err := c.registerRedelivery(); err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
 	c.stage.Store(stagePreparing)
 	defer c.stage.Store(stageEnded)
 	defer c.startAlarms()()
@@ -195,6 +215,11 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer admin.Close()
 	c.admin = admin
+	closePaths, err := c.openFailurePaths(ctx)
+	if err != nil {
+		return fmt.Errorf("running consumer: %w", err)
+	}
+	defer closePaths()
 	if err := c.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // asked to end before it began
@@ -227,6 +252,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	others.Go(func() { c.commitLoop(background) })
 	others.Go(func() { c.watchEnds(background) })
 	others.Go(func() { _ = c.maintainer.Run(background) }) // reports through its hook, returns nil
+	others.Go(func() { c.runRelay(background) })
 
 	c.move()
 	c.stage.Store(stageRunning)
@@ -241,17 +267,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // adminOptions are those of a client that is no member of the group and consumes
 // nothing, whatever KafkaOptions ask for.
-func (c *Consumer) adminOptions() []kgo.Opt {
-	var opts []kgo.Opt
-	for _, opt := range c.cfg.KafkaOptions {
-		_, group := opt.(kgo.GroupOpt)
-		_, consumer := opt.(kgo.ConsumerOpt)
-		if !group && !consumer {
-			opts = append(opts, opt)
-		}
-	}
-	return append(opts, kgo.SeedBrokers(c.cfg.Brokers...))
-}
+func (c *Consumer) adminOptions() []kgo.Opt { return plainOptions(c.cfg.Brokers, c.cfg.KafkaOptions) }
 
 // checkOptions refuses KafkaOptions that cannot be overridden.
 func (c *Consumer) checkOptions() error {

@@ -24,6 +24,18 @@ var (
 	// or a tombstone. The record counts as completed and nothing is written.
 	ErrSkip = errors.New("record skipped by its decoder")
 
+	// ErrPermanent, wrapped by a handler's error, says that the record is at fault and
+	// will be whenever it is tried: it goes to the dead letter at once. It outweighs
+	// what the error else speaks of, such as a refused connection of an HTTP client,
+	// but not the end of the transaction: a lost connection to PostgreSQL, or a
+	// SQLSTATE that asks for another attempt.
+	ErrPermanent = errors.New("permanent failure")
+
+	// ErrTransient, wrapped by a handler's error, says that a failure that would count
+	// as permanent, such as a foreign key whose row another topic brings, may pass: the
+	// record is tried again up to Config.MaxAttempts times.
+	ErrTransient = errors.New("transient failure")
+
 	// ErrTransactionControl is what a handler gets that tries to end or begin
 	// the batch's transaction itself. Marks and effects stand or fall together,
 	// so only the runtime commits. Savepoints (pgx.Tx.Begin) are allowed. It is
@@ -131,7 +143,7 @@ const (
 // handler made of it. SQLSTATE classes are those of PostgreSQL's appendix
 // "PostgreSQL Error Codes".
 func judge(err error, connLost bool) verdict {
-	if errors.Is(err, ErrTransactionControl) || errors.Is(err, errLeftOpen) {
+	if errors.Is(err, ErrTransactionControl) || errors.Is(err, errLeftOpen) || errors.Is(err, ErrNoEvent) || errors.Is(err, ErrSharedKey) {
 		return environment // a mistake of the code
 	}
 	own := new(databaseError)
@@ -146,10 +158,29 @@ func judge(err error, connLost bool) verdict {
 		}
 		return v
 	}
-	if connLost || isOwn || isConnectionError(err) {
+	if connLost || isOwn {
+		return retry
+	}
+	if isConnectionError(err) && !errors.Is(err, ErrPermanent) {
 		return retry
 	}
 	return guilty
+}
+
+// mayPass tells whether what a record alone has failed with may not come again. Data
+// errors will: PostgreSQL judges the same values the same way. So will a handler that
+// swallows its statement's error. Of all else only the handler knows.
+func mayPass(err error) bool {
+	var swallowed *SwallowedError
+	_, bySQL := sqlState(err)
+	switch {
+	case errors.Is(err, ErrPermanent):
+		return false
+	case errors.Is(err, ErrTransient):
+		return true
+	default:
+		return !bySQL && !errors.As(err, &swallowed)
+	}
 }
 
 // abortedState is in_failed_sql_transaction: what every statement gets after one

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/idemlint/idemlint/runtime/internal/idemkey"
 )
 
 // An Event is one decoded record as a handler gets it.
@@ -25,13 +27,14 @@ type Event[T any] struct {
 // Handle registers fn for the events of a topic. fn runs inside the batch's
 // transaction, once for every event that has not been processed by this group
 // before, in partition order (with Config.Concurrency above one: in order of
-// each key). It does its work through tx, directly or with Queue, and through
-// nothing else: what it writes there and the mark that the event is processed
-// commit together or not at all.
+// each key). It does its work through tx, directly or with Queue: what it writes
+// there and the mark that the event is processed commit together or not at all.
+// What it does by any other way happens at least once. A call that moves money
+// belongs into HandleCall or, if it is quick, needs at least an IdempotencyKey.
 //
 // An error, a panic or the end of fn's goroutine (runtime.Goexit) rolls the batch
 // back. If a record is at fault, the batch is run again in smaller parts so that only
-// this record fails; see Config.DeadLetter for what becomes of it. If the database
+// this record fails; the package documentation says what becomes of it. If the database
 // is at fault, the whole batch is tried again, and so it is if fn returns an error
 // that speaks of a lost or refused connection or of a timeout (net.OpError,
 // net.Error). fn may therefore run several times for one event, and only the run that
@@ -55,20 +58,21 @@ func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pg
 		c.misuse(fmt.Errorf("topic %q: nil handler", topic))
 		return
 	}
-	c.register(topic, &typedHandler[T]{one: fn})
+	c.register(topic, &typedHandler[T]{consumer: c, one: fn})
 }
 
 // HandleBatch is Handle for handlers that work on all fresh events of a batch
 // at once, in partition order. events is never empty and holds at most
 // Config.BatchSize events; it is valid until fn returns. After an error that may
 // be a record's fault, fn is called again with fewer events, in transactions of their
-// own, in the end with a single one.
+// own, in the end with a single one. Its context belongs to all of its events: see
+// ForEvent for idempotency keys.
 func HandleBatch[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, events []Event[T]) error) {
 	if fn == nil {
 		c.misuse(fmt.Errorf("topic %q: nil handler", topic))
 		return
 	}
-	c.register(topic, &typedHandler[T]{many: fn})
+	c.register(topic, &typedHandler[T]{consumer: c, many: fn})
 }
 
 // handler hides a topic's type parameter from the consumer.
@@ -80,6 +84,9 @@ type handler interface {
 type batch interface {
 	// decode adds rec's event to the batch, unless it returns an error.
 	decode(rec *kgo.Record) (uuid.UUID, error)
+	// pad fills the batch up to a number of events with some that are never run, so
+	// that those of several topics can be numbered together.
+	pad(events int)
 	// run calls the handler for the events at the given indexes, in their order.
 	// Its error is a *recordError.
 	run(ctx context.Context, tx *batchTx, indexes []int) error
@@ -115,8 +122,10 @@ func inGoroutine(do, ended func()) {
 var errGoexit = errors.New("the goroutine was ended (runtime.Goexit, testing.T.FailNow)")
 
 type typedHandler[T any] struct {
-	one  func(context.Context, pgx.Tx, Event[T]) error
-	many func(context.Context, pgx.Tx, []Event[T]) error
+	consumer *Consumer
+	scope    func(uuid.UUID) *idemkey.Scope // where scopes outlive the handler; may be nil
+	one      func(context.Context, pgx.Tx, Event[T]) error
+	many     func(context.Context, pgx.Tx, []Event[T]) error
 }
 
 func (h *typedHandler[T]) newBatch(dec Decoder, capacity int) batch {
@@ -127,6 +136,7 @@ type typedBatch[T any] struct {
 	handler *typedHandler[T]
 	decoder Decoder
 	events  []Event[T]
+	scopes  []idemkey.Scope // like events, once a handler has run
 }
 
 func (b *typedBatch[T]) decode(rec *kgo.Record) (id uuid.UUID, err error) {
@@ -142,6 +152,12 @@ func (b *typedBatch[T]) decode(rec *kgo.Record) (id uuid.UUID, err error) {
 		return uuid.Nil, err
 	}
 	return e.ID, nil
+}
+
+func (b *typedBatch[T]) pad(events int) {
+	for len(b.events) < events {
+		b.events = append(b.events, Event[T]{})
+	}
 }
 
 func (b *typedBatch[T]) run(ctx context.Context, tx *batchTx, indexes []int) error {
@@ -163,7 +179,7 @@ func (b *typedBatch[T]) runOne(ctx context.Context, tx *batchTx, i int) error {
 
 func (b *typedBatch[T]) call(ctx context.Context, tx *batchTx, i int) (err error) {
 	defer catch(&err)
-	return b.handler.one(ctx, tx, b.events[i])
+	return b.handler.one(idemkey.With(ctx, b.scopeOf(i)), tx, b.events[i])
 }
 
 func (b *typedBatch[T]) runMany(ctx context.Context, tx *batchTx, indexes []int) error {
@@ -187,7 +203,23 @@ func (b *typedBatch[T]) runMany(ctx context.Context, tx *batchTx, indexes []int)
 
 func (b *typedBatch[T]) callMany(ctx context.Context, tx *batchTx, events []Event[T]) (err error) {
 	defer catch(&err)
-	return b.handler.many(ctx, tx, events)
+	scopes := make([]idemkey.Scope, len(events))
+	for i := range events {
+		scopes[i] = b.handler.consumer.scope(events[i].ID)
+	}
+	return b.handler.many(idemkey.WithBatch(ctx, idemkey.NewBatch(scopes)), tx, events)
+}
+
+// scopeOf returns a scope for an attempt at event i.
+func (b *typedBatch[T]) scopeOf(i int) *idemkey.Scope {
+	if b.handler.scope != nil {
+		return b.handler.scope(b.events[i].ID)
+	}
+	if b.scopes == nil {
+		b.scopes = make([]idemkey.Scope, len(b.events))
+	}
+	b.scopes[i] = b.handler.consumer.scope(b.events[i].ID)
+	return &b.scopes[i]
 }
 
 // settle judges what a handler returned against what became of its

@@ -67,7 +67,7 @@ type partitionState string
 
 const (
 	stateRunning  partitionState = "running"
-	statePaused   partitionState = "paused" // its buffer is full
+	statePaused   partitionState = "paused" // its buffer is full, or it waits for a delayed record to be due
 	stateRetrying partitionState = "retrying"
 	stateStopped  partitionState = "stopped"
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,7 +25,8 @@ import (
 
 // victimEnv, when set, makes the test binary a consumer that kills itself. Its
 // value lists brokers, group, topic, database, protocol, step and at which of its
-// occurrences, separated by spaces.
+// occurrences, separated by spaces; and the address of a payment provider, if each
+// event is to be paid there.
 const victimEnv = "IDEMLINT_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -39,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // victim consumes until it is interrupted or has killed itself at the step.
 func victim(spec []string) error {
-	if len(spec) != 7 {
+	if len(spec) != 7 && len(spec) != 8 {
 		return fmt.Errorf("%s holds %d fields", victimEnv, len(spec))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -50,7 +52,7 @@ func victim(spec []string) error {
 	}
 	defer pool.Close()
 	numbers := make([]int, 3)
-	for i, text := range spec[4:] {
+	for i, text := range spec[4:7] {
 		if numbers[i], err = strconv.Atoi(text); err != nil {
 			return err
 		}
@@ -69,7 +71,15 @@ func victim(spec []string) error {
 	if err != nil {
 		return err
 	}
-	runtime.Handle(c, spec[2], queueOrder)
+	if len(spec) == 8 {
+		call := paymentBy(func(ctx context.Context, asked charge) (slip, error) {
+			return chargeAt(ctx, spec[7], http.DefaultTransport, asked)
+		})
+		call.Timeout = 100 * time.Millisecond
+		runtime.HandleCall(c, spec[2], call)
+	} else {
+		runtime.Handle(c, spec[2], queueOrder)
+	}
 	var hits atomic.Int64
 	return c.Run(seam.With(ctx, func(s seam.Step) error {
 		if int(s) == numbers[1] && hits.Add(1) == int64(numbers[2]) {
@@ -114,7 +124,7 @@ func TestKillingTheProcessLosesAndDoublesNothing(t *testing.T) {
 
 // runVictim runs a consumer in a process of its own until it is dead or the group
 // has caught up, and tells whether it was killed.
-func (w *world) runVictim(protocol runtime.Protocol, step seam.Step, at int) bool {
+func (w *world) runVictim(protocol runtime.Protocol, step seam.Step, at int, provider ...string) bool {
 	w.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -122,7 +132,7 @@ func (w *world) runVictim(protocol runtime.Protocol, step seam.Step, at int) boo
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s %d %d %d", victimEnv,
-		strings.Join(w.kafka.Brokers(), ","), w.group, w.topic, w.db.URL, protocol, step, at))
+		strings.Join(w.kafka.Brokers(), ","), w.group, w.topic, w.db.URL, protocol, step, at)+" "+strings.Join(provider, ""))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		w.Fatal(err)

@@ -54,7 +54,12 @@ func (c *Consumer) bind(table tableInfo) error {
 		}
 		c.quarantine = QuarantineTable{schema: table.quarantine}
 	}
-	return nil
+	c.outboxSQL = insertMessageSQL(qualified(table.outbox, outboxTable))
+	c.deadLetterSQL = deadLetterSQL(qualified(table.outbox, outboxTable), table.parent())
+	if table.outbox == "" && (c.relay != nil || c.cfg.DeadLetterOutbox) {
+		return fmt.Errorf("%w: outbox_message is missing", ErrNotMigrated)
+	}
+	return c.bindIntents(table)
 }
 
 // needsRepair tells whether the table will not become ready by waiting.
@@ -239,13 +244,21 @@ func (c *Consumer) probe(ctx context.Context, missing map[partition]stretch, iso
 	return oldest, nil
 }
 
+// original is the record that a redelivery topic's record was.
+func (c *Consumer) original(rec *kgo.Record) *kgo.Record {
+	if back, ok := c.cfg.redeliveryTopics()[rec.Topic]; ok {
+		return back.restore(rec, c.cfg.Group).rec
+	}
+	return rec
+}
+
 // timeOf returns the earlier of a record's timestamp and its event's time.
 func (c *Consumer) timeOf(rec *kgo.Record) time.Time {
 	at := rec.Timestamp
 	var id uuid.UUID
 	var err error
 	inGoroutine(func() {
-		id, err = c.handlers[rec.Topic].newBatch(c.cfg.Decoder, 1).decode(rec)
+		id, err = c.handlers[rec.Topic].newBatch(c.cfg.Decoder, 1).decode(c.original(rec))
 	}, func() { err = errGoexit })
 	if err != nil {
 		return at

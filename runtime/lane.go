@@ -18,7 +18,11 @@ func (l *lane) run() {
 	for {
 		items := l.next()
 		for len(items) > 0 {
-			n, ok := l.process(items)
+			due := l.awaitDue(items)
+			if due == 0 {
+				return
+			}
+			n, ok := l.process(items[:due])
 			if !ok {
 				return
 			}
@@ -36,6 +40,11 @@ func (l *lane) run() {
 func (l *lane) process(items []*item) (int, bool) {
 	a := l.assignment
 	c := a.consumer
+	alike, calls := a.handledAlike(items)
+	items = items[:alike]
+	if calls != nil {
+		return l.processCalls(calls, items)
+	}
 	for attempt := 1; ; attempt++ {
 		if attempt > 1 && a.isClosing() {
 			return 0, false
@@ -53,7 +62,7 @@ func (l *lane) process(items []*item) (int, bool) {
 			l.limit = min(c.cfg.BatchSize, l.limit*2)
 			return len(run), l.settle(out)
 		}
-		if a.ctx.Err() != nil || !l.handleFailure(run, attempt, err) {
+		if a.ctx.Err() != nil || errors.Is(err, errEnding) || !l.handleFailure(run, attempt, err) {
 			return 0, false
 		}
 	}
@@ -166,15 +175,19 @@ func (l *lane) settle(out *outcome) bool {
 	return false
 }
 
-// deadLetter puts a record out of the way, as often as it takes. It is false if
+// deadLetter puts a record that failed out of the way, as often as it takes. It is false if
 // the assignment ended before that was done.
 func (l *lane) deadLetter(failed FailedRecord) bool {
 	a := l.assignment
 	c := a.consumer
 	for attempt := 1; ; attempt++ {
-		err := a.putGuarded(failed)
+		err := l.putFailed(failed)
+		if errors.Is(err, seam.ErrCrash) {
+			c.fail(err)
+			return false
+		}
 		if err == nil {
-			a.countDeadLetter()
+			a.countFailed(failed)
 			return true
 		}
 		if a.ctx.Err() != nil {
@@ -192,6 +205,18 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 			return false
 		}
 	}
+}
+
+// putFailed is one attempt to put a record out of the way.
+func (l *lane) putFailed(failed FailedRecord) error {
+	c := l.assignment.consumer
+	if err := c.step(seam.BeforeDeadLetter); err != nil {
+		return err
+	}
+	if err := l.assignment.putGuarded(failed); err != nil {
+		return err
+	}
+	return c.step(seam.AfterDeadLetter)
 }
 
 func (a *assignment) putGuarded(failed FailedRecord) (err error) {

@@ -396,25 +396,34 @@ func (m *Maintainer) session(ctx context.Context, work func(context.Context, *se
 // connect opens a connection as the pool would. Upkeep waits for locks only briefly, as everything else queues up
 // behind a waiting lock, and may otherwise take its time.
 func (m *Maintainer) connect(ctx context.Context) (*pgx.Conn, error) {
-	config := m.pool.Config()
+	conn, err := dial(ctx, m.pool)
+	if err != nil {
+		return nil, fmt.Errorf("connect for upkeep: %w", err)
+	}
+	_, err = conn.Exec(ctx, impatient+"; SET statement_timeout = 0;"+
+		" SET idle_in_transaction_session_timeout = '60s'; SET timezone = 'UTC'")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("set up a connection for upkeep: %w", err), conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+// dial opens a connection as the pool would, but takes none from it.
+func dial(ctx context.Context, pool *pgxpool.Pool) (*pgx.Conn, error) {
+	config := pool.Config()
 	if config.BeforeConnect != nil {
 		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
-			return nil, fmt.Errorf("prepare a connection for upkeep: %w", err)
+			return nil, fmt.Errorf("prepare a connection: %w", err)
 		}
 	}
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
-		return nil, fmt.Errorf("connect for upkeep: %w", err)
+		return nil, err
 	}
 	if config.AfterConnect != nil {
-		err = config.AfterConnect(ctx, conn)
-	}
-	if err == nil {
-		_, err = conn.Exec(ctx, impatient+"; SET statement_timeout = 0;"+
-			" SET idle_in_transaction_session_timeout = '60s'; SET timezone = 'UTC'")
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("set up a connection for upkeep: %w", err), conn.Close(ctx))
+		if err := config.AfterConnect(ctx, conn); err != nil {
+			return nil, errors.Join(fmt.Errorf("set up a connection: %w", err), conn.Close(ctx))
+		}
 	}
 	return conn, nil
 }

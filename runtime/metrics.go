@@ -31,6 +31,7 @@ const (
 	skipped      fate = "skipped" // by the decoder
 	quarantined  fate = "quarantined"
 	deadLettered fate = "dead_lettered"
+	delayed      fate = "delayed" // written to a retry topic
 )
 
 // instruments are the consumer's metrics; "Seeing it" in the package documentation
@@ -122,7 +123,7 @@ func (i *instruments) forTopic(group, topic string) *topicMetrics {
 		done:        []metric.RecordOption{with(process...)},
 		fates:       make(map[fate][]metric.AddOption),
 	}
-	for _, f := range []fate{processed, duplicate, skipped, quarantined, deadLettered} {
+	for _, f := range []fate{processed, duplicate, skipped, quarantined, deadLettered, delayed} {
 		m.fates[f] = []metric.AddOption{with(outcomeKey.String(string(f)))}
 	}
 	return m
@@ -187,8 +188,13 @@ func (a *assignment) countIsolation() {
 	a.metrics.isolations.Add(a.ctx, 1, a.metrics.add...)
 }
 
-// countDeadLetter counts a record that was put out of the way.
-func (a *assignment) countDeadLetter() {
+// countFailed counts a record that was put out of the way, for a while or for good.
+func (a *assignment) countFailed(failed FailedRecord) {
+	if _, again := a.consumer.cfg.nextTopic(failed); again {
+		a.consumer.stats.delayed.Add(1)
+		a.metrics.count(a.ctx, delayed, 1)
+		return
+	}
 	a.consumer.stats.deadLettered.Add(1)
 	a.metrics.count(a.ctx, deadLettered, 1)
 }

@@ -304,7 +304,7 @@ func TestCountersOfWhatIsAlarmingBeginAtZero(t *testing.T) {
 	m := w.metered(&cfg)
 	r := w.start(cfg, w.queued)
 	w.eventually("readiness", r.isReady)
-	zero := map[string]float64{"processed": 0, "duplicate": 0, "quarantined": 0, "dead_lettered": 0, "skipped": 0}
+	zero := map[string]float64{"processed": 0, "duplicate": 0, "quarantined": 0, "dead_lettered": 0, "delayed": 0, "skipped": 0}
 	if got := m.by("idemlint.records.completed", "idemlint.outcome"); !maps.Equal(got, zero) {
 		t.Errorf("records came to %v, want %v", got, zero)
 	}

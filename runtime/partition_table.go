@@ -27,6 +27,8 @@ type tableInfo struct {
 	schema     string
 	version    int    // server_version_num
 	quarantine string // schema of quarantined_event, empty if there is none
+	intents    string // schema of call_intent, empty if there is none
+	outbox     string // schema of outbox_message, likewise
 }
 
 func (t tableInfo) parent() string { return pgx.Identifier{t.schema, "processed_event"}.Sanitize() }
@@ -57,12 +59,16 @@ func describeTable(ctx context.Context, q querier, layout Layout) (tableInfo, er
 		           SELECT FROM pg_inherits h JOIN pg_class part ON part.oid = h.inhrelid
 		           WHERE h.inhparent = c.oid AND part.relpersistence <> 'p'),
 		       coalesce((SELECT qn.nspname FROM pg_class q JOIN pg_namespace qn ON qn.oid = q.relnamespace
-		                 WHERE q.oid = to_regclass('quarantined_event')), '')
+		                 WHERE q.oid = to_regclass('quarantined_event')), ''),
+		       coalesce((SELECT bn.nspname FROM pg_class b JOIN pg_namespace bn ON bn.oid = b.relnamespace
+		                 WHERE b.oid = to_regclass('outbox_message')), ''),
+		       coalesce((SELECT cn.nspname FROM pg_class i JOIN pg_namespace cn ON cn.oid = i.relnamespace
+		                 WHERE i.oid = to_regclass('call_intent')), '')
 		FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace
 		LEFT JOIN pg_partitioned_table p ON p.partrelid = c.oid
 		WHERE c.oid = to_regclass('processed_event')`).
-		Scan(&t.oid, &t.schema, &t.version, &kind, &strategy, &byEventID, &hasDefault, &keyed, &lasting, &t.quarantine)
+		Scan(&t.oid, &t.schema, &t.version, &kind, &strategy, &byEventID, &hasDefault, &keyed, &lasting, &t.quarantine, &t.outbox, &t.intents)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return t, fmt.Errorf("%w: processed_event is not in the search path", ErrNotMigrated)
 	}

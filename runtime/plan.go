@@ -49,7 +49,10 @@ type scratch struct {
 
 // plan decodes records and sorts out those that no SQL is needed for. It is valid
 // until the lane's next.
-func (l *lane) plan(items []*item) *plan {
+func (l *lane) plan(items []*item) *plan { return l.planBy(l.assignment.handler, items) }
+
+// planBy is plan for records that one handler of several handles.
+func (l *lane) planBy(h handler, items []*item) *plan {
 	a := l.assignment
 	c := a.consumer
 	mem := &l.scratch
@@ -59,7 +62,7 @@ func (l *lane) plan(items []*item) *plan {
 	clear(mem.seen)
 	p := &plan{
 		items:   items,
-		batch:   a.handler.newBatch(c.cfg.Decoder, len(items)),
+		batch:   h.newBatch(c.cfg.Decoder, len(items)),
 		order:   mem.order[:0],
 		ids:     mem.ids[:0],
 		itemOf:  mem.itemOf[:0],
@@ -70,13 +73,14 @@ func (l *lane) plan(items []*item) *plan {
 	now := c.maintainer.Now()
 	seen := mem.seen
 	for i, it := range items {
-		id, err := p.batch.decode(it.rec)
+		id, err := p.decode(it)
 		if errors.Is(err, ErrSkip) {
 			p.skipped++
 			continue
 		}
 		if err != nil {
-			failed := FailedRecord{Record: it.rec, Group: c.cfg.Group, Err: fmt.Errorf("decoding: %w", err)}
+			failed := it.failed(c.cfg.Group, 1, fmt.Errorf("decoding: %w", err))
+			failed.hopeless = true
 			if c.cfg.DeadLetter == nil {
 				p.stop, p.items = &failed, items[:i]
 				break
@@ -86,8 +90,12 @@ func (l *lane) plan(items []*item) *plan {
 		}
 		event := len(p.ids)
 		p.ids, p.itemOf = append(p.ids, id), append(p.itemOf, i)
-		if err := c.maintainer.Check(id, now); err != nil {
-			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.rec, id, err))
+		err = c.maintainer.Check(id, now)
+		if err == nil {
+			err = it.parked
+		}
+		if err != nil {
+			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.source(), id, err))
 			continue
 		}
 		if _, repeated := seen[id]; repeated {
@@ -101,6 +109,14 @@ func (l *lane) plan(items []*item) *plan {
 		p.order = append(p.order, event)
 	}
 	return p
+}
+
+// decode adds a record's event to the batch.
+func (p *plan) decode(it *item) (uuid.UUID, error) {
+	if it.origin != nil && it.origin.err != nil {
+		return uuid.Nil, it.origin.err
+	}
+	return p.batch.decode(it.source())
 }
 
 // attribute names the record in a *txFailure that a handler caused.

@@ -29,11 +29,18 @@ type Quarantined struct {
 	Detail string
 }
 
-// NewQuarantined is a record refused because of err. The reason is that of an *OutOfWindowError in err, else empty.
+// NewQuarantined is a record refused because of err. The reason is that of an *OutOfWindowError in err, ReasonKeyExpired
+// or ReasonCallUnknown for a *KeyExpiredError or *CallUnknownError, else empty.
 func NewQuarantined(group string, record *kgo.Record, id uuid.UUID, err error) Quarantined {
 	q := Quarantined{Group: group, Record: record, EventID: id, Detail: err.Error()}
 	if out := new(OutOfWindowError); errors.As(err, &out) {
 		q.Reason = out.Reason
+	}
+	if expired := new(KeyExpiredError); errors.As(err, &expired) {
+		q.Reason = ReasonKeyExpired
+	}
+	if unknown := new(CallUnknownError); errors.As(err, &unknown) {
+		q.Reason = ReasonCallUnknown
 	}
 	return q
 }
@@ -67,13 +74,10 @@ type QuarantineTable struct {
 
 // Put implements Quarantine.
 func (t QuarantineTable) Put(ctx context.Context, tx pgx.Tx, records []Quarantined) error {
-	name := pgx.Identifier{"quarantined_event"}
-	if t.schema != "" {
-		name = pgx.Identifier{t.schema, "quarantined_event"}
-	}
+	name := qualified(t.schema, "quarantined_event")
 	var batch pgx.Batch
 	for _, q := range records {
-		queueQuarantined(&batch, name.Sanitize(), q)
+		queueQuarantined(&batch, name, q)
 	}
 	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
 		return fmt.Errorf("insert into quarantined_event: %w", err)
@@ -81,12 +85,17 @@ func (t QuarantineTable) Put(ctx context.Context, tx pgx.Tx, records []Quarantin
 	return nil
 }
 
+// qualified is a table's name with its schema, unless that is empty.
+func qualified(schema, table string) string {
+	if schema == "" {
+		return pgx.Identifier{table}.Sanitize()
+	}
+	return pgx.Identifier{schema, table}.Sanitize()
+}
+
 func queueQuarantined(batch *pgx.Batch, table string, q Quarantined) {
 	r := q.Record
-	keys, values := make([][]byte, len(r.Headers)), make([][]byte, len(r.Headers))
-	for i, h := range r.Headers {
-		keys[i], values[i] = []byte(h.Key), h.Value
-	}
+	keys, values := splitHeaders(r.Headers)
 	var id *uuid.UUID
 	if q.EventID != uuid.Nil {
 		id = &q.EventID

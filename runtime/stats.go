@@ -9,14 +9,16 @@ type Stats struct {
 	Duplicates    int64 // records whose event had been processed before
 	Skipped       int64 // records for which the decoder returned ErrSkip
 	Quarantined   int64 // records refused because their id is outside the window
-	DeadLettered  int64 // records given to Config.DeadLetter
+	DeadLettered  int64 // records given to the dead letter
+	Delayed       int64 // records written to a retry topic
 	Retries       int64 // attempts that failed by no record's fault
+	RecordRetries int64 // further attempts at a record by itself that failed by its own fault
 	Isolations    int64 // batches run again in parts to find a guilty record
 	OffsetCommits int64 // offset commits sent
 }
 
 type stats struct {
-	batches, processed, duplicates, skipped, quarantined, deadLettered, retries, isolations, offsetCommits atomic.Int64
+	batches, processed, duplicates, skipped, quarantined, deadLettered, delayed, retries, recordRetries, isolations, offsetCommits atomic.Int64
 }
 
 func (s *stats) add(out *outcome) {
@@ -33,8 +35,8 @@ func (c *Consumer) Stats() Stats {
 	s := &c.stats
 	return Stats{
 		Batches: s.batches.Load(), Processed: s.processed.Load(), Duplicates: s.duplicates.Load(),
-		Skipped: s.skipped.Load(), Quarantined: s.quarantined.Load(), DeadLettered: s.deadLettered.Load(),
-		Retries: s.retries.Load(), Isolations: s.isolations.Load(), OffsetCommits: s.offsetCommits.Load(),
+		Skipped: s.skipped.Load(), Quarantined: s.quarantined.Load(), DeadLettered: s.deadLettered.Load(), Delayed: s.delayed.Load(),
+		Retries: s.retries.Load(), RecordRetries: s.recordRetries.Load(), Isolations: s.isolations.Load(), OffsetCommits: s.offsetCommits.Load(),
 	}
 }
 

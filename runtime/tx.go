@@ -126,6 +126,9 @@ type txSession struct {
 	event int   // index of the event being handled, negative for a whole batch
 	bare  int   // index of the last event whose handler asked for the connection, or negative
 
+	outboxSQL string // inserts a message
+	emitted   bool   // a handler has left one
+
 	// harmless is the last statement that was found not to control the
 	// transaction; a handler queues the same one for every event.
 	harmless string

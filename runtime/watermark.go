@@ -11,6 +11,11 @@ type item struct {
 	rec    *kgo.Record
 	polled time.Duration // when it was polled, on the consumer's clock
 	done   bool          // guarded by the assignment's lock
+	// parked is why the record goes to the quarantine, found by an attempt at it.
+	// Only its lane's goroutine uses it.
+	parked error
+	// origin is nil but for a record that has come back; see source.
+	origin *origin
 }
 
 // watermark follows the records of one assignment in the order in which they

@@ -81,7 +81,7 @@ func (w Window) Validate() error {
 	return nil
 }
 
-// A Reason is why an event cannot be deduplicated.
+// A Reason is why an event was refused: it cannot be deduplicated, or a call for it cannot.
 type Reason string
 
 // The reasons of an OutOfWindowError, as they stand in quarantined_event.reason.

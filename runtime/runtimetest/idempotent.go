@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,9 +54,9 @@ type Service struct {
 
 // AssertIdempotent runs the service's handlers over its records once as they are, and then again and again, each
 // time on a new database and broker, with some records repeated, records of different keys in another order, and one
-// mishap: a crash between two steps of the consumer, each pair of steps in turn, or a COMMIT whose answer is lost, or
-// never comes, or that never arrives. All tables, and what Outside tells, must be the same after every run; each
-// difference fails the test.
+// mishap: a crash between two steps of the consumer, each pair of steps in turn (of those of a runtime.Call, too, if
+// there is one), or a COMMIT whose answer is lost, or never comes, or that never arrives. All tables, the messages in
+// the outbox but for their ids, and what Outside tells must be the same after every run; each difference fails the test.
 //
 // It finds work that is done outside of the handler's transaction or kept in memory between events. It cannot find
 // what happens in no table and is not told by Outside.
@@ -65,14 +66,15 @@ func AssertIdempotent(tb testing.TB, s Service) {
 		tb.Fatal("runtimetest: AssertIdempotent needs Register and Records")
 	}
 	s = s.withDefaults()
-	clean, err := s.run(tb, mishap{}, s.Records)
+	var calls atomic.Bool
+	clean, err := s.run(tb, mishap{calls: &calls}, s.Records)
 	if err != nil {
 		tb.Fatalf("runtimetest: without any mishap: %v", err)
 	}
 	if s.empty(clean) {
 		tb.Fatal("runtimetest: the handlers left no row in any table and nothing outside: there is nothing to compare")
 	}
-	for i, m := range mishaps() {
+	for i, m := range mishaps(calls.Load()) {
 		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 		records := Repeat(s.Records, s.Duplicates, random)
 		if !s.KeepOrder {
@@ -131,16 +133,22 @@ type mishap struct {
 	name  string
 	crash *seam.Step
 	arm   func(*testpg.Proxy)
+	calls *atomic.Bool // set if a handler makes calls between two transactions; may be nil
 }
 
-func mishaps() []mishap {
+// mishaps are all there are, with those in the middle of a runtime.Call if there are calls.
+func mishaps(calls bool) []mishap {
 	all := []mishap{
 		{name: "repeated and reordered records"},
 		{name: "a COMMIT whose answer is lost", arm: func(p *testpg.Proxy) { p.LoseCommitAnswers(1) }},
 		{name: "a COMMIT that is never answered", arm: func(p *testpg.Proxy) { p.SwallowCommitAnswers(1) }},
 		{name: "a COMMIT that never arrives", arm: func(p *testpg.Proxy) { p.CutBeforeCommit(1) }},
 	}
-	for _, step := range seam.Steps() {
+	steps := seam.Steps()
+	if calls {
+		steps = append(steps, seam.CallSteps()...)
+	}
+	for _, step := range steps {
 		all = append(all, mishap{name: "a crash at step " + step.String(), crash: &step})
 	}
 	return all
@@ -250,6 +258,9 @@ type trigger struct {
 func (t *trigger) hook(step seam.Step) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.mishap.calls != nil && step == seam.AfterIntent {
+		t.mishap.calls.Store(true)
+	}
 	if t.mishap.arm != nil && step == seam.AfterBegin && !t.armed {
 		t.armed = true
 		t.mishap.arm(t.proxy)

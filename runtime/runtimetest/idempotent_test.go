@@ -114,6 +114,23 @@ func TestBatchHandlersAreIdempotent(t *testing.T) {
 	})
 }
 
+func emit(ctx context.Context, tx pgx.Tx, p payment) error {
+	_, err := runtime.Emit(ctx, tx, "ledger.entry.booked", p.Account, payment{Account: p.Account, Amount: p.Amount})
+	return err
+}
+
+func TestHandlersThatEmitInTheirTransactionAreIdempotent(t *testing.T) {
+	t.Parallel()
+	runtimetest.AssertIdempotent(t, runtimetest.Service{
+		Records: payments(60),
+		Register: func(c *runtime.Consumer, _ *pgxpool.Pool) {
+			runtime.Handle(c, topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[payment]) error {
+				return emit(ctx, tx, e.Payload)
+			})
+		},
+	})
+}
+
 func TestMistakesAreFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -129,6 +146,13 @@ func TestMistakesAreFound(t *testing.T) {
 				})
 			}}
 		}, []string{"a crash at step AfterHandlers", "a crash at step BeforeCommit", "a COMMIT that never arrives", "public.entry", "too often"}},
+		{"an event emitted outside of the transaction", func() runtimetest.Service {
+			return runtimetest.Service{Register: func(c *runtime.Consumer, pool *pgxpool.Pool) {
+				runtime.Handle(c, topic, func(ctx context.Context, _ pgx.Tx, e runtime.Event[payment]) error {
+					return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return emit(ctx, tx, e.Payload) })
+				})
+			}}
+		}, []string{"a crash at step BeforeCommit", "outbox_message", "too often", "account-"}},
 		{"work that a crash forgets", func() runtimetest.Service {
 			return runtimetest.Service{Register: func(c *runtime.Consumer, pool *pgxpool.Pool) {
 				sum := map[string]int{}

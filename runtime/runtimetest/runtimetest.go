@@ -14,6 +14,7 @@ package runtimetest
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,6 +36,17 @@ import (
 func Postgres(tb testing.TB, layout ...runtime.Layout) *pgxpool.Pool {
 	tb.Helper()
 	return migratedPool(tb, testpg.New(tb).URL, layout...)
+}
+
+// PostgresServer starts a throw-away server outside of a test, as Postgres does without DATABASE_URL, and answers the
+// connection string of an empty database on it. It is for programs that show something. remove stops the server and
+// leaves nothing of it; so does the end of the process.
+func PostgresServer() (conn string, remove func() error, err error) {
+	server, remove, err := testpg.Run(testpg.Options{})
+	if err != nil {
+		return "", nil, fmt.Errorf("runtimetest: %w", err)
+	}
+	return server.URL(), remove, nil
 }
 
 func migratedPool(tb testing.TB, conn string, layout ...runtime.Layout) *pgxpool.Pool {

@@ -18,15 +18,31 @@ type snapshot map[string][]string
 const outsideTable = "(outside)"
 
 // runtimeTables are the runtime's own, which count deliveries and times.
-const runtimeTables = `^(processed_event(_.*)?|idemlint_migration|quarantined_event)$`
+const runtimeTables = `^(processed_event(_.*)?|idemlint_migration|quarantined_event|outbox_message|call_intent)$`
 
-// takeSnapshot reads all ordinary tables of all schemas but the system's and the runtime's own.
+// outbox are the messages of the outbox without their ids, which are others in every run.
+const outbox = `SELECT ROW(topic, encode(key, 'escape'), replace(encode(value, 'escape'), id::text, 'id'), header_keys)::text
+	FROM outbox_message`
+
+const outboxTable = "outbox_message"
+
+// takeSnapshot reads all ordinary tables of all schemas but the system's and the runtime's own, of which it reads only
+// the outbox.
 func takeSnapshot(ctx context.Context, pool *pgxpool.Pool, ignore []string) (snapshot, error) {
 	columns, err := comparedColumns(ctx, pool, ignore)
 	if err != nil {
 		return nil, err
 	}
 	taken := snapshot{}
+	if !slices.Contains(ignore, outboxTable) {
+		rows, err := pool.Query(ctx, outbox)
+		if err != nil {
+			return nil, fmt.Errorf("read the outbox: %w", err)
+		}
+		if taken[outboxTable], err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return nil, fmt.Errorf("read the outbox: %w", err)
+		}
+	}
 	for table, names := range columns {
 		row := "''"
 		if len(names) > 0 {

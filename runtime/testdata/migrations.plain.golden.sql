@@ -55,3 +55,49 @@ CREATE TABLE quarantined_event (
 );
 CREATE INDEX quarantined_event_event_id ON quarantined_event (event_id);
 
+-- migration 4: outbox_message
+-- Messages that transactions leave to be published, and a relay publishes. seq is the order in which they were
+-- inserted, not in which they were committed: a lower one may become visible after a higher one, so whoever reads the
+-- table must ask for what is unsent and must not remember where it was.
+CREATE TABLE outbox_message (
+    seq           bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- Made once, with the row: a message that is published again is published under the same id.
+    id            uuid        NOT NULL UNIQUE,
+    topic         text        NOT NULL,
+    key           bytea,
+    value         bytea,
+    header_keys   bytea[]     NOT NULL DEFAULT '{}',
+    header_values bytea[]     NOT NULL DEFAULT '{}',
+    -- What the message was made of, where that may come again and is to be one message: a record that failed.
+    source        text,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    sent_at       timestamptz
+);
+CREATE INDEX outbox_message_unsent ON outbox_message (seq) WHERE sent_at IS NULL;
+CREATE INDEX outbox_message_sent ON outbox_message (sent_at) WHERE sent_at IS NOT NULL;
+CREATE UNIQUE INDEX outbox_message_source ON outbox_message (source) WHERE source IS NOT NULL;
+
+-- migration 5: call_intent
+-- Calls to the world outside that a consumer group is about to make, makes, or has made without having written the
+-- result. A row goes with the result: what is left for long is for a person to look at.
+CREATE TABLE call_intent (
+    event_id        uuid        NOT NULL,
+    consumer_group  text        NOT NULL,
+    step            text        NOT NULL,
+    -- What the provider knows the call by.
+    idempotency_key uuid        NOT NULL,
+    -- What is sent, the same on every attempt. Null only before its transaction commits.
+    request         json,
+    -- No call was made before; the age of the key counts from here.
+    began_at        timestamptz NOT NULL DEFAULT now(),
+    -- Who makes the call. Another may when the lease is over.
+    leased_by       uuid        NOT NULL,
+    leased_until    timestamptz NOT NULL,
+    -- Calls whose outcome is unknown, and what the last one failed with.
+    attempts        integer     NOT NULL DEFAULT 0,
+    last_error      text        NOT NULL DEFAULT '',
+    -- When it was left to a person.
+    parked_at       timestamptz,
+    PRIMARY KEY (event_id, consumer_group, step)
+);
+

@@ -42,9 +42,34 @@ const (
 	BeforeOffsetCommit
 	// AfterOffsetCommit: the broker has answered an offset commit.
 	AfterOffsetCommit
+
+	// The steps of a call in two transactions, which come between AfterCommit of the
+	// first and AfterBegin of the second.
+
+	// AfterIntent: the intents are committed, no call has been made.
+	AfterIntent
+	// AfterCall: the calls have been made, no result has been written.
+	AfterCall
+
+	// The next are are on the way of a record that failed.
+
+	// BeforeDeadLetter: what else the run holds is committed; a failed record is
+	// about to be written to its dead letter.
+	BeforeDeadLetter
+	// AfterDeadLetter: the dead letter holds the record; the watermark has not moved.
+	AfterDeadLetter
+
+	// The rest are a relay's.
+
+	// AfterRelayRead: unsent messages have been read; none is published.
+	AfterRelayRead
+	// AfterRelaySend: the broker has acknowledged them; none is marked as sent.
+	AfterRelaySend
+	// AfterRelayMark: they are marked as sent.
+	AfterRelayMark
 )
 
-// Steps lists every step in order.
+// Steps lists, in order, the steps that every record passes.
 func Steps() []Step {
 	return []Step{
 		AfterPoll, AfterDecode, AfterBegin, AfterMark, AfterHandlers,
@@ -52,11 +77,22 @@ func Steps() []Step {
 	}
 }
 
+// CallSteps lists the steps that only a call in two transactions passes.
+func CallSteps() []Step { return []Step{AfterIntent, AfterCall} }
+
+// FailureSteps lists the steps that a record passes only when it fails.
+func FailureSteps() []Step { return []Step{BeforeDeadLetter, AfterDeadLetter} }
+
+// RelaySteps lists the steps that a message of the outbox passes, in order.
+func RelaySteps() []Step { return []Step{AfterRelayRead, AfterRelaySend, AfterRelayMark} }
+
 // String returns the step's name as in this package.
 func (s Step) String() string {
 	names := [...]string{
 		"AfterPoll", "AfterDecode", "AfterBegin", "AfterMark", "AfterHandlers",
 		"BeforeCommit", "AfterCommit", "AfterWatermark", "BeforeOffsetCommit", "AfterOffsetCommit",
+		"AfterIntent", "AfterCall",
+		"BeforeDeadLetter", "AfterDeadLetter", "AfterRelayRead", "AfterRelaySend", "AfterRelayMark",
 	}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("Step(%d)", int(s))

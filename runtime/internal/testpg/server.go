@@ -69,14 +69,27 @@ func Start(tb testing.TB, options Options) *Server {
 		tb.Fatalf("testpg: %v", err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
-		defer cancel()
-		if err := server.Stop(ctx, StopImmediate); err != nil {
+		if err := server.remove(); err != nil {
 			tb.Errorf("testpg: %v", err)
 		}
-		server.cluster.keeper.release()
 	})
 	return server
+}
+
+// Run makes a server outside of a test. remove stops it and leaves nothing of it; so does the end of the process.
+func Run(options Options) (server *Server, remove func() error, err error) {
+	if server, err = startServer(options); err != nil {
+		return nil, nil, fmt.Errorf("testpg: %w", err)
+	}
+	return server, server.remove, nil
+}
+
+func (s *Server) remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	err := s.Stop(ctx, StopImmediate)
+	s.cluster.keeper.release()
+	return err
 }
 
 // URL is the connection string of the server's maintenance database.
