@@ -157,3 +157,14 @@ func TestAModuleOfAWorkspaceGoesByItsOwnConfigurationFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestADependencysOwnConfigurationIsNothingToItsUsers(t *testing.T) {
+	t.Parallel()
+	dir := module(t, layered)
+	writeFile(t, filepath.Join(dir, "third", "mid", ".idemlint.yml"), "of: another version\n")
+	got := run(t, dir, environ(), "go", "vet", "-vettool="+self(t), ".")
+	wantContains(t, "standard error", got.stderr, "main polls")
+	if strings.Contains(got.stderr, "another version") || strings.Contains(got.stderr, ".idemlint.yml") {
+		t.Errorf("the dependency's file was read:\n%s", got.stderr)
+	}
+}

@@ -56,8 +56,8 @@ func Main(set rules.Set, args []string, opts Options) {
 		}
 	}
 	unread := configFlag(set)
-	if _, ok := unit(args); ok {
-		if err := configure(set, args, unread); err != nil {
+	if file, ok := unit(args); ok {
+		if err := configure(set, args, unread, file); err != nil {
 			exit(err)
 		}
 	}
