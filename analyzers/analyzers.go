@@ -79,26 +79,47 @@ func Settle(payloads []string, m Module) ([]Finding, error) {
 	all = append(all, payloadid.Read(w.Prog, vs)...)
 	all = append(all, payloadid.Written(w.Prog.BareIDs(w.Pkgs))...)
 	all = append(all, dedupsql.Find(w.Prog.SQL(w.Pkgs, vs, sql), m.Read)...)
+	return left(w, all, true), nil
+}
+
+// SQL returns the findings in .sql files of which nothing else is known: whether old rows are ever removed is not asked,
+// since code may do so.
+func SQL(m Module) ([]Finding, error) {
+	w, err := flow.Join(nil)
+	if err != nil {
+		return nil, err
+	}
+	sql, err := m.sql(w)
+	if err != nil {
+		return nil, err
+	}
+	sql.Unread = func(string) bool { return true }
+	return left(w, dedupsql.Find(w.Prog.SQL(w.Pkgs, nil, sql), m.Read), false), nil
+}
+
+// left are the findings that no directive covers, and those about directives: faulty ones, and where everything was looked
+// at also useless ones.
+func left(w *flow.Whole, all []Finding, useless bool) []Finding {
 	out := all[:0]
 	for _, f := range all {
-		if flow.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
+		if w.Reportable(position(f.Posn)) && !flow.Suppress(w.Directives, f.Rule, f.Analyzer, position(f.Posn)) {
 			out = append(out, f)
 		}
 	}
 	for _, d := range w.Directives {
 		msg := ""
 		switch fault := d.Fault(); {
-		case fault == "" && !d.Used:
+		case fault == "" && !d.Used && useless:
 			msg = "this directive suppresses nothing: take it away"
 		case fault != "" && strings.HasSuffix(d.File, ".sql"): // in Go files the package's own pass says so
 			msg = fault
 		}
-		if msg != "" {
+		if msg != "" && w.Reportable(flow.Pos{File: d.File}) {
 			out = append(out, Finding{Rule: rule.Directives, Analyzer: rule.Directives,
 				Posn: d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Col), Message: "idemlint: " + msg})
 		}
 	}
-	return out, nil
+	return out
 }
 
 func position(s string) flow.Pos {

@@ -22,7 +22,7 @@ import (
 // `// want-below RULE` on the next line; `want-alone-below` joins two.
 var fixtures, _ = filepath.Abs("../testdata/rules")
 
-var wantComment = regexp.MustCompile(`(?://|--)\s*want(-alone|-vet)?(-below)?((?:\s+R-KFK-IDEM-[A-Z0-9]+|\s+idemlint)+)\s*$`)
+var wantComment = regexp.MustCompile(`(?://|--)\s*want(-alone|-vet|-off)?(-below)?((?:\s+R-KFK-IDEM-[A-Z0-9]+|\s+idemlint)+)\s*$`)
 
 // place is a finding: the file below the fixtures, the line, the rule.
 type place struct {
@@ -37,7 +37,7 @@ func TestFindingsStandWhereTheFixturesSay(t *testing.T) {
 	for _, mode := range []struct{ name, suffix string }{{"stand-alone", "-alone"}, {"go vet", "-vet"}} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
-			want := wants(t, mode.suffix)
+			want := wants(t, fixtures, mode.suffix)
 			got := messages(all(t, mode.suffix == "-vet"))
 			for _, s := range scenarios(t) {
 				t.Run(s, func(t *testing.T) {
@@ -91,9 +91,9 @@ func below(all map[place]string, dir string) map[place]string {
 	return out
 }
 
-func wants(t *testing.T, suffix string) map[place]string {
+func wants(t *testing.T, root, suffix string) map[place]string {
 	out := make(map[place]string)
-	err := filepath.WalkDir(fixtures, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".sql") {
 			return err
 		}
@@ -102,7 +102,7 @@ func wants(t *testing.T, suffix string) map[place]string {
 			return err
 		}
 		defer f.Close()
-		rel, _ := filepath.Rel(fixtures, path)
+		rel, _ := filepath.Rel(root, path)
 		for sc, n := bufio.NewScanner(f), 1; sc.Scan(); n++ {
 			m := wantComment.FindStringSubmatch(sc.Text())
 			if m == nil || m[1] != "" && m[1] != suffix {

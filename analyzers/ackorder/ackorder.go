@@ -14,6 +14,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report offsets that are committed before the work they stand for (R-KFK-IDEM-3)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }

@@ -16,12 +16,9 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report Kafka handlers that reach an effect with no processed-event check before it (R-KFK-IDEM-X1)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
-}
-
-func init() {
-	Analyzer.Flags.BoolVar(&flow.Opts.Strict, "strict", false, "count naturally idempotent writes as effects, too")
 }
 
 func run(pass *analysis.Pass) (any, error) {

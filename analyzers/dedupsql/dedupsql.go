@@ -16,6 +16,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report SQL on the dedup table that cannot tell a repeat (R-KFK-IDEM-2)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }

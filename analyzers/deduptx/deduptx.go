@@ -14,6 +14,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report processed-event marks that are not in the transaction of the business write (R-KFK-IDEM-3)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }

@@ -14,6 +14,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report money calls without an idempotency key derived from the event (R-KFK-IDEM-4)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }

@@ -16,6 +16,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report dedup keys made of a Kafka offset (R-KFK-IDEM-X2)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }
@@ -29,7 +30,7 @@ func run(pass *analysis.Pass) (any, error) {
 }
 
 // Find words the offsets that end in a key, one finding a read.
-func Find(_ *flow.Program, vs []*flow.Verdict) []rule.Finding {
+func Find(p *flow.Program, vs []*flow.Verdict) []rule.Finding {
 	var out []rule.Finding
 	seen := make(map[flow.Pos]bool)
 	for _, v := range vs {
@@ -37,7 +38,7 @@ func Find(_ *flow.Program, vs []*flow.Verdict) []rule.Finding {
 			if s.Kind == flow.SinkSeen && !v.SeenSets {
 				continue
 			}
-			what := sink(s)
+			what := sink(p, s)
 			if what == "" {
 				continue
 			}
@@ -60,7 +61,7 @@ func Find(_ *flow.Program, vs []*flow.Verdict) []rule.Finding {
 }
 
 // sink names what takes the value for a key, "" when it is none for this rule.
-func sink(s flow.Sink) string {
+func sink(p *flow.Program, s flow.Sink) string {
 	switch s.Kind {
 	case flow.SinkField:
 		if s.Flags&(flow.FieldEventID|flow.FieldDedupKey) != 0 {
@@ -73,7 +74,7 @@ func sink(s flow.Sink) string {
 	case flow.SinkReturn:
 		return "what " + s.Name + " returns"
 	case flow.SinkMapKey:
-		if flow.KeyName(s.Name) {
+		if p.KeyName(s.Name) {
 			return "the key " + s.Name
 		}
 	case flow.SinkDedupSQL:

@@ -17,6 +17,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report event ids that travel only in a Kafka header (R-KFK-IDEM-1)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }

@@ -14,6 +14,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:     name,
 	Doc:      "report event ids made by a random (v4) UUID (R-KFK-IDEM-1)",
 	URL:      rule.URL(name),
+	Flags:    flow.Flags(),
 	Requires: []*analysis.Analyzer{flow.Analyzer},
 	Run:      run,
 }
@@ -31,7 +32,7 @@ func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
 	var out []rule.Finding
 	seen := make(map[flow.Pos]bool)
 	for _, s := range sinks {
-		what := sink(s)
+		what := sink(p, s)
 		related := []rule.Related{{Posn: s.Pos.String(), Message: "here it becomes " + what}}
 		if what == "" {
 			sent, ok := p.Relayed(s)
@@ -62,30 +63,30 @@ func Find(p *flow.Program, sinks []flow.Sink) []rule.Finding {
 }
 
 // sink names the event id that takes the value, "" when it is none.
-func sink(s flow.Sink) string {
+func sink(p *flow.Program, s flow.Sink) string {
 	switch s.Kind {
 	case flow.SinkField:
 		if s.Flags&flow.FieldEventID != 0 {
 			return "the event id in the field " + s.Name
 		}
 	case flow.SinkVar:
-		if flow.EventIDName(s.Name) {
+		if p.EventIDName(s.Name) {
 			return "the event id " + s.Name
 		}
 	case flow.SinkParam:
-		if flow.EventIDName(s.Name) {
+		if p.EventIDName(s.Name) {
 			return "the event id in the parameter " + s.Name
 		}
 	case flow.SinkMapKey:
-		if flow.EventIDName(s.Name) {
+		if p.EventIDName(s.Name) {
 			return "the event id in the key " + s.Name
 		}
 	case flow.SinkHeader:
-		if flow.EventIDName(s.Name) {
+		if p.EventIDName(s.Name) {
 			return "the event id in the header " + s.Name
 		}
 	case flow.SinkReturn:
-		if flow.EventIDName(s.Name) {
+		if p.EventIDName(s.Name) {
 			return "the event id that " + s.Name + " returns"
 		}
 	case flow.SinkSetID, flow.SinkMessageID:

@@ -34,6 +34,6 @@ func standalone(args []string) int {
 		fmt.Fprintf(os.Stderr, "idemlint: finding the current directory: %v\n", err)
 		return cli.ExitError
 	}
-	command := cli.Command{Rules: ruleSet(), Tool: tool, Dir: dir, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+	command := cli.Command{Rules: ruleSet(), Tool: tool, Dir: dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
 	return command.Run(ctx, args)
 }

@@ -268,3 +268,30 @@ func TestGoVetTakesTheBinaryAsItsTool(t *testing.T) {
 		t.Errorf("exit status %d, standard error:\n%s", got.status, got.stderr)
 	}
 }
+
+func TestSQLFilesAreLookedAtAlone(t *testing.T) {
+	dir := t.TempDir()
+	const schema = "CREATE TABLE ledger_refs (\n  event_id uuid,\n  at timestamptz NOT NULL DEFAULT now()\n);\n\nINSERT INTO processed_events (event_id) VALUES ($1);\n" +
+		"-- idemlint:ignore R-KFK-IDEM-2 cleaned by the platform's own job\nCREATE TABLE inbox_message (event_id uuid PRIMARY KEY, at timestamptz);\n" +
+		"CREATE TABLE received_messages (event_id uuid PRIMARY KEY, at timestamptz);\n" // code may remove its rows
+	for name, text := range map[string]string{"schema.sql": schema, "refs.yml": "dedup-tables: [ledger_refs]\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"by themselves", []string{"sql", "schema.sql"}, []string{"schema.sql:6: R-KFK-IDEM-2"}},
+		{"with a configuration", []string{"sql", "-config", "refs.yml", "schema.sql"}, []string{"schema.sql:1: R-KFK-IDEM-2", "schema.sql:6: R-KFK-IDEM-2"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := run(t, dir, tool, tt.args...)
+			if got.status != 1 || !slices.Equal(reported(got.stdout), tt.want) || strings.Contains(got.stdout, "suppresses nothing") {
+				t.Errorf("exit status %d, found %q, want %q:\n%s%s", got.status, reported(got.stdout), tt.want, got.stdout, got.stderr)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ func ruleSet() rules.Set {
 	set := rules.Set{
 		Analyzers: analyzers.All(),
 		Settle:    settle,
+		SQL:       sql,
 		URL:       analyzers.URL,
 		Explain:   analyzers.Explain,
 		Pages:     pages,
@@ -57,6 +58,19 @@ func settle(payloads []string, m rules.Module) ([]finding.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	return convertAll(settled)
+}
+
+// sql takes the findings in .sql files over.
+func sql(m rules.Module) ([]finding.Finding, error) {
+	found, err := analyzers.SQL(analyzers.Module(m))
+	if err != nil {
+		return nil, err
+	}
+	return convertAll(found)
+}
+
+func convertAll(settled []analyzers.Finding) ([]finding.Finding, error) {
 	var offsets finding.Offsets
 	findings := make([]finding.Finding, 0, len(settled))
 	for _, s := range settled {

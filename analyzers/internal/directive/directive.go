@@ -18,15 +18,14 @@ func New(rules []*analysis.Analyzer) *analysis.Analyzer {
 		Requires: append([]*analysis.Analyzer{flow.Analyzer}, rules...),
 		Run:      run,
 	}
+	a.Flags = flow.Flags()
 	a.Flags.BoolVar(&flow.Opts.Index, "index", false, "hand out the package's summary as a diagnostic (for the stand-alone command)")
-	a.Flags.BoolVar(&flow.Opts.Tests, "tests", false, "look at _test.go files, too")
-	a.Flags.BoolVar(&flow.Opts.Debug, "debug", false, "say what was given up")
 	return a
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
-	if res.Skipped() {
+	if res.Skipped() || res.Silent() && !flow.Opts.Index {
 		return nil, nil
 	}
 	for _, d := range res.Directives() {
@@ -38,7 +37,7 @@ func run(pass *analysis.Pass) (any, error) {
 		if msg == "" && !d.Used && !flow.Opts.Index && !mayMatter(d, res) {
 			msg = "this directive suppresses nothing: take it away"
 		}
-		if msg != "" {
+		if msg != "" && !res.Silent() {
 			pass.Report(analysis.Diagnostic{Pos: at, Category: rule.Directives, Message: "idemlint: " + msg})
 		}
 	}

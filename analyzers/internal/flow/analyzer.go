@@ -29,17 +29,6 @@ func (*Summary) AFact() {}
 // String says how large the summary is.
 func (s *Summary) String() string { return fmt.Sprintf("summary(%d bytes)", len(s.Data)) }
 
-// Options are the settings of the engine. They are flags of the analyzer named idemlint.
-type Options struct {
-	Index  bool // leave to the whole what other packages decide, and hand out the package's summary
-	Tests  bool // look at _test.go files, too
-	Debug  bool // say what was given up
-	Strict bool // naturally idempotent writes count as effects
-}
-
-// Opts are the options of this process.
-var Opts Options
-
 // Analyzer computes the summaries. Rules require it and ask its [Result].
 var Analyzer = &analysis.Analyzer{
 	Name:       "idemflow",
@@ -62,27 +51,32 @@ type Result struct {
 	work    sync.Mutex // the program is run by one rule at a time
 	dirs    []*rule.Directive
 	skipped bool
+	silent  bool // the configuration wants nothing reported here
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	res := &Result{pass: pass, skipped: true}
+	tables, err := Opts.tables()
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{pass: pass, skipped: true, silent: tables.Skipped(pass.Pkg.Path())}
 	norm := know.Normal(pass.Pkg.Path())
 	dependency := pass.Module != nil && pass.Module.Version != ""
 	std := pass.Module == nil || pass.Module.Path == "" || pass.Module.Path == "std"
 	if std && stdPath(pass.Pkg.Path()) {
 		return res, nil
 	}
-	if know.ByName(norm) {
+	if know.ByName(norm) || tables.Trusted(norm) {
 		return res, nil
 	}
 	if know.Library(norm) {
-		if seed(pass.Pkg.Path()) {
+		if tables.Seed(pass.Pkg.Path()) {
 			pass.ExportPackageFact(&Summary{})
 		}
 		return res, nil
 	}
 	var deps []*Unit
-	relevant := seed(pass.Pkg.Path())
+	relevant := tables.Seed(pass.Pkg.Path())
 	for _, imp := range pass.Pkg.Imports() {
 		var s Summary
 		if pass.ImportPackageFact(imp, &s) {
@@ -93,7 +87,7 @@ func run(pass *analysis.Pass) (any, error) {
 			}
 			deps = append(deps, units...)
 		}
-		relevant = relevant || seed(imp.Path())
+		relevant = relevant || tables.Seed(imp.Path())
 	}
 	if dependency && !relevant {
 		return res, nil
@@ -106,7 +100,7 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 	}
 	res.directives()
-	unit, err := tryBuild(pass)
+	unit, err := tryBuild(pass, tables)
 	if err != nil {
 		res.skipped = true
 		if Opts.Debug {
@@ -116,7 +110,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	unit.Ignores = res.dirs
 	res.Unit = unit
-	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true})
+	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true}, tables)
 	res.Prog.Strict = Opts.Strict
 	data, err := EncodeUnits(export(unit, res.Prog))
 	if err != nil {
@@ -126,17 +120,11 @@ func run(pass *analysis.Pass) (any, error) {
 	return res, nil
 }
 
-func seed(path string) bool {
-	for _, s := range know.Seeds {
-		if know.Under(path, s) || know.Under(know.Normal(path), s) {
-			return true
-		}
-	}
-	return false
+// Seed reports whether an import path is one that makes a package worth looking at, with the options as they are.
+func Seed(path string) bool {
+	t, err := Opts.tables()
+	return err != nil || t.Seed(path)
 }
-
-// Seed reports whether an import path is one that makes a package worth looking at.
-func Seed(path string) bool { return seed(path) }
 
 func stdPath(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
@@ -144,17 +132,17 @@ func stdPath(path string) bool {
 }
 
 // tryBuild is buildUnit for code that the SSA builder cannot take: the package is then left out.
-func tryBuild(pass *analysis.Pass) (u *Unit, err error) {
+func tryBuild(pass *analysis.Pass, tables *know.Tables) (u *Unit, err error) {
 	defer func() {
 		if e := recover(); e != nil {
 			err = fmt.Errorf("gave up on package %s: internal error: %v", pass.Pkg.Path(), e)
 		}
 	}()
-	return buildUnit(pass), nil
+	return buildUnit(pass, tables), nil
 }
 
 // buildUnit lowers the package under analysis.
-func buildUnit(pass *analysis.Pass) *Unit {
+func buildUnit(pass *analysis.Pass, tables *know.Tables) *Unit {
 	prog := ssa.NewProgram(pass.Fset, ssa.GlobalDebug)
 	made := make(map[*types.Package]bool)
 	var create func(ps []*types.Package)
@@ -170,10 +158,10 @@ func buildUnit(pass *analysis.Pass) *Unit {
 	create(pass.Pkg.Imports())
 	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
 	pkg.Build()
-	l := &lowerer{fset: pass.Fset, pkg: pass.Pkg, unit: &Unit{Path: pass.Pkg.Path()}, decls: make(map[string]bool),
+	l := &lowerer{fset: pass.Fset, pkg: pass.Pkg, unit: &Unit{Path: pass.Pkg.Path()}, know: tables, decls: make(map[string]bool),
 		edges: make(map[Edge]bool), tcach: make(map[types.Type]*Type), calls: make(map[token.Pos]*ast.CallExpr), handed: make(map[Handed]bool)}
 	guards := guardObjects(pass)
-	l.guard = func(o types.Object) bool { return guards[o] }
+	l.guard = func(o types.Object) bool { return guards[o] || l.configuredGuard(o) }
 	test, gen := make(map[string]bool), make(map[string]bool)
 	for _, f := range pass.Files {
 		name := pass.Fset.Position(f.Package).Filename
@@ -220,6 +208,12 @@ func madeByCgo(f *ast.File) bool {
 		}
 	}
 	return false
+}
+
+// configuredGuard reports whether the configuration names a function or an interface's method as the check.
+func (l *lowerer) configuredGuard(o types.Object) bool {
+	f, ok := o.(*types.Func)
+	return ok && f.Pkg() != nil && l.know.Guard(f.Pkg().Path(), recvName(f), f.Name())
 }
 
 // guardObjects are the functions and interface methods whose declaration carries //idemlint:guard.
@@ -447,6 +441,9 @@ func (r *Result) Pos(p Pos) token.Pos {
 
 // Own reports whether a place is in a file of the package.
 func (r *Result) Own(p Pos) bool { return r.files[p.File] != nil }
+
+// Silent reports whether the configuration wants nothing reported in the package.
+func (r *Result) Silent() bool { return r.silent }
 
 // Skipped reports whether the package was not looked at.
 func (r *Result) Skipped() bool { return r.skipped }

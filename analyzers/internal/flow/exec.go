@@ -123,7 +123,10 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		if know.Ends(c.Pkg, c.Name) {
 			return nil
 		}
-		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
+		if fn := w.in.prog.fn(c.Fn); c.Guard || fn != nil && fn.Guard {
+			return w.namedGuard(ins, c.Fn, know.EitherTrue, args)
+		}
+		if row := w.in.prog.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
 			return w.model(ins, row, args)
 		}
 		if out, ok := w.sdk(ins, args); ok {
@@ -137,7 +140,7 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 			w.effect(ins, EffMail, c.Recv+dot(c.Recv)+c.Name, nil)
 			return w.quiet(ins)
 		}
-		if know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
+		if w.in.prog.know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
 			return w.library(ins, args)
 		}
 		fn := w.in.prog.fn(c.Fn)
@@ -155,7 +158,7 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		}
 		return w.unseen(ins, c.Fn, c.Recv, c.Name, args)
 	case CallInvoke:
-		if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
+		if row := w.in.prog.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
 			return w.model(ins, row, append([]*Value{fun}, args...))
 		}
 		if out, ok := w.sdk(ins, append([]*Value{fun}, args...)); ok {
@@ -252,7 +255,7 @@ func (w *walker) returned(ins *Instr) {
 		return
 	}
 	_, name := splitType(w.fn.Name)
-	if know.DedupKey(name) {
+	if w.in.prog.know.DedupKey(name) {
 		w.in.sink(Sink{Kind: SinkReturn, Name: name, Pos: ins.Pos}, w.ret[0], w)
 	}
 }
@@ -348,7 +351,7 @@ func (in *interp) slotHint(v *Value) string {
 // rowOf finds what is known of a method of a library's concrete type.
 func (w *walker) rowOf(typ, method string) *know.Row {
 	pkg, name := splitType(typ)
-	return know.Lookup(know.Sym{Pkg: know.Normal(pkg), Recv: name, Name: method})
+	return w.in.prog.know.Lookup(know.Sym{Pkg: know.Normal(pkg), Recv: name, Name: method})
 }
 
 func (w *walker) callMethod(ins *Instr, recv *Value, m *Method, args []*Value, via *Edge) ([]exit, bool) {

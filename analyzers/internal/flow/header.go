@@ -152,7 +152,7 @@ func metadata(m *Value) bool {
 
 // headerWritten notes a header that carries an event's id.
 func (w *walker) headerWritten(name *Value, at Pos) {
-	if name.K != VStr || hasHole(name.S) || !know.EventID(name.S) {
+	if name.K != VStr || hasHole(name.S) || !w.in.prog.know.EventID(name.S) {
 		return
 	}
 	w.in.named = true
@@ -175,14 +175,14 @@ func (w *walker) headerField(addr, v *Value, ins *Instr) *Value {
 	if role == know.RoleHeaderName {
 		w.headerWritten(v, w.nameAt(ins, ins.B))
 		c := cell{addr.O.id, join(base, "Value")}
-		if x := w.st.get(c); x != nil && v.K == VStr && know.EventID(v.S) {
+		if x := w.st.get(c); x != nil && v.K == VStr && w.in.prog.know.EventID(v.S) {
 			w.in.sink(Sink{Kind: SinkHeader, Name: v.S, Pos: ins.Pos, Known: v.S}, x, w)
 			w.st.set(c, w.asEventID(x))
 		}
 		return v
 	}
 	name := w.st.get(cell{addr.O.id, join(base, "Key")})
-	if name == nil || name.K != VStr || !know.EventID(name.S) {
+	if name == nil || name.K != VStr || !w.in.prog.know.EventID(name.S) {
 		return v
 	}
 	w.in.sink(Sink{Kind: SinkHeader, Name: name.S, Pos: ins.Pos, Known: name.S}, v, w)
@@ -244,7 +244,7 @@ func (p *Program) BareIDs(pkgs map[string]bool) []BareID {
 	defer p.mu.Unlock()
 	var ids []string
 	for id, f := range p.funcs {
-		if !f.Test && !f.Gen && namesEventID(f) {
+		if !f.Test && !f.Gen && p.namesEventID(f) {
 			ids = append(ids, id)
 		}
 	}
@@ -279,9 +279,9 @@ func (p *Program) BareIDs(pkgs map[string]bool) []BareID {
 	return out
 }
 
-func namesEventID(f *Func) bool {
+func (p *Program) namesEventID(f *Func) bool {
 	for _, c := range f.Consts {
-		if c.Kind == CString && len(c.S) < 40 && know.EventID(c.S) {
+		if c.Kind == CString && len(c.S) < 40 && p.know.EventID(c.S) {
 			return true
 		}
 	}
@@ -302,7 +302,7 @@ func (l *lowerer) bareStruct(t types.Type) {
 		l.bare = make(map[string]bool)
 	}
 	if _, ok := l.bare[name]; !ok {
-		l.bare[name] = bare(st, name, true, 0)
+		l.bare[name] = l.withoutID(st, name, true, 0)
 	}
 }
 
@@ -315,16 +315,16 @@ func (l *lowerer) bareStructs() {
 	sort.Strings(l.unit.Bare)
 }
 
-// bare reports whether a struct surely has no event id: none by name, none under the plain name of an id, and nothing
+// withoutID reports whether a struct surely has no event id: none by name, none under the plain name of an id, and nothing
 // that may hold anything.
-func bare(st *types.Struct, owner string, top bool, depth int) bool {
+func (l *lowerer) withoutID(st *types.Struct, owner string, top bool, depth int) bool {
 	if depth > 4 {
 		return false
 	}
 	for i := range st.NumFields() {
 		f := st.Field(i)
 		json, _, _ := strings.Cut(reflect.StructTag(st.Tag(i)).Get("json"), ",")
-		if know.EventID(f.Name()) || know.EventID(json) || know.DedupKey(f.Name()) || know.DedupKey(json) {
+		if l.know.DedupKey(f.Name()) || l.know.DedupKey(json) {
 			return false
 		}
 		if (isIDName(f.Name()) || isIDName(json)) && (top || know.EventType(owner[strings.LastIndexByte(owner, '.')+1:])) {
@@ -348,7 +348,7 @@ func bare(st *types.Struct, owner string, top bool, depth int) bool {
 			if strings.HasPrefix(name, "time.") {
 				continue
 			}
-			if !bare(u, name, f.Embedded() || carriesMeta(f.Name()), depth+1) {
+			if !l.withoutID(u, name, f.Embedded() || carriesMeta(f.Name()), depth+1) {
 				return false
 			}
 		}

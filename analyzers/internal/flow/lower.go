@@ -19,6 +19,7 @@ type lowerer struct {
 	fset  *token.FileSet
 	pkg   *types.Package
 	unit  *Unit
+	know  *know.Tables
 	decls map[string]bool
 	edges map[Edge]bool
 	guard func(types.Object) bool // is the object's declaration marked //idemlint:guard
@@ -139,9 +140,9 @@ func (l *lowerer) newType(t types.Type) *Type {
 	if n, ok := u.(*types.Named); ok && n.Obj().Pkg() != nil {
 		path, name := n.Obj().Pkg().Path(), n.Obj().Name()
 		out.Name = path + "." + name
-		if ok, batch := know.MessageOf(know.Normal(path), name); ok {
+		if ok, batch := l.know.MessageOf(know.Normal(path), name); ok {
 			out.Msg, out.Batch = true, batch
-		} else if st, ok := n.Underlying().(*types.Struct); ok && !know.Library(know.Normal(path)) {
+		} else if st, ok := n.Underlying().(*types.Struct); ok && !l.know.Library(know.Normal(path)) {
 			out.Msg, out.Batch = l.carries(st, name)
 		}
 	}
@@ -225,7 +226,7 @@ func (l *lowerer) carries(st *types.Struct, name string) (msg, batch bool) {
 		if !ok || n.Obj().Pkg() == nil {
 			continue
 		}
-		if ok, b := know.MessageOf(know.Normal(n.Obj().Pkg().Path()), n.Obj().Name()); ok {
+		if ok, b := l.know.MessageOf(know.Normal(n.Obj().Pkg().Path()), n.Obj().Name()); ok {
 			return true, b || slice
 		}
 	}

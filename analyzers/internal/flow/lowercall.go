@@ -114,7 +114,7 @@ func (f *funcLowerer) static(out *Call, fn *ssa.Function, c *ssa.CallCommon) {
 	if out.Method {
 		skip = 1
 	}
-	if !know.Library(out.Pkg) {
+	if !f.know.Library(out.Pkg) {
 		f.keyParams(out, obj.Type().(*types.Signature), skip)
 	}
 	f.argEdges("P|"+out.Fn+"|", c)
@@ -126,10 +126,10 @@ func (f *funcLowerer) invoked(out *Call, c *ssa.CallCommon) {
 	m := c.Method
 	if m.Pkg() != nil {
 		out.Pkg, out.Recv, out.Name = know.Normal(m.Pkg().Path()), recvName(m), m.Name()
-		if n, ok := types.Unalias(c.Value.Type()).(*types.Named); ok && n.Obj().Pkg() != nil && know.Lookup(know.Sym{Pkg: out.Pkg, Recv: n.Obj().Name(), Name: out.Name}) != nil {
+		if n, ok := types.Unalias(c.Value.Type()).(*types.Named); ok && n.Obj().Pkg() != nil && f.know.Lookup(know.Sym{Pkg: out.Pkg, Recv: n.Obj().Name(), Name: out.Name}) != nil {
 			out.Recv = n.Obj().Name()
 		}
-		if know.Lookup(know.Sym{Pkg: out.Pkg, Recv: out.Recv, Name: out.Name}) != nil {
+		if f.know.Lookup(know.Sym{Pkg: out.Pkg, Recv: out.Recv, Name: out.Name}) != nil {
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func shape(m *types.Func) (know.Sym, bool) {
 
 func (f *funcLowerer) keyParams(out *Call, sig *types.Signature, skip int) {
 	for i := range sig.Params().Len() {
-		if name := sig.Params().At(i).Name(); know.DedupKey(name) || know.Payment(out.Pkg) && know.KeyField(name) {
+		if name := sig.Params().At(i).Name(); f.know.DedupKey(name) || know.Payment(out.Pkg) && know.KeyField(name) {
 			out.KeyParams = append(out.KeyParams, KeyParam{Index: i + skip, Name: name})
 		}
 	}

@@ -337,7 +337,7 @@ func (f *funcLowerer) closure(b *Block, in *ssa.MakeClosure, pos Pos) {
 
 func (f *funcLowerer) debugRef(b *Block, in *ssa.DebugRef) {
 	id, ok := in.Expr.(*ast.Ident)
-	if !ok || in.IsAddr || !know.DedupKey(id.Name) {
+	if !ok || in.IsAddr || !f.know.DedupKey(id.Name) {
 		return
 	}
 	if _, ok := in.Object().(*types.Var); !ok {
@@ -385,9 +385,9 @@ func (f *funcLowerer) field(t types.Type, i int) (name, owner string, flags int6
 	tag := reflect.StructTag(st.Tag(i))
 	jsonName, _, _ := strings.Cut(tag.Get("json"), ",")
 	switch {
-	case know.EventID(name), jsonName != "" && know.EventID(jsonName):
+	case f.know.EventID(name), jsonName != "" && f.know.EventID(jsonName):
 		flags |= FieldEventID
-	case know.DedupKey(name), jsonName != "" && know.DedupKey(jsonName):
+	case f.know.DedupKey(name), jsonName != "" && f.know.DedupKey(jsonName):
 		flags |= FieldDedupKey
 	case isIDName(name) && know.EventType(short) && !entity(tag):
 		if outboxName(short) {

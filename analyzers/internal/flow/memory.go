@@ -3,8 +3,6 @@ package flow
 import (
 	"strconv"
 	"strings"
-
-	"github.com/idemlint/idemlint/analyzers/internal/know"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -149,7 +147,7 @@ func (w *walker) mapUpdate(ins *Instr) {
 	w.leaveAt(ins, v)
 	if k.K == VStr {
 		w.nameSink(k.S, v, ins)
-		if know.EventID(k.S) {
+		if w.in.prog.know.EventID(k.S) {
 			v = w.asEventID(v)
 		}
 		if metadata(m) {

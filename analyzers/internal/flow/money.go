@@ -418,7 +418,7 @@ func (p *Program) mayPay() bool {
 				if c == nil {
 					continue
 				}
-				if know.Payment(c.Pkg) || c.Kind == CallInvoke && know.RemoteMoney(shortName(c.Iface), c.Fn) || know.RemoteMoney(c.Recv, c.Name) {
+				if know.Payment(c.Pkg) || c.Kind == CallInvoke && p.know.RemoteMoney(shortName(c.Iface), c.Fn) || p.know.RemoteMoney(c.Recv, c.Name) {
 					return true
 				}
 				if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {

@@ -9,10 +9,10 @@ import (
 )
 
 // KeyName reports whether a name means a dedup, idempotency or event id.
-func KeyName(s string) bool { return know.DedupKey(s) }
+func (p *Program) KeyName(s string) bool { return p.know.DedupKey(s) }
 
 // EventIDName reports whether a name means an event's or message's id.
-func EventIDName(s string) bool { return know.EventID(s) }
+func (p *Program) EventIDName(s string) bool { return p.know.EventID(s) }
 
 // Closed are the findings that this package decides by itself, and those that stand at its bindings.
 func (r *Result) Closed(find func(*Program, []*Verdict) []rule.Finding) []rule.Finding {

@@ -13,9 +13,9 @@ import (
 type Program struct {
 	Strict  bool            // naturally idempotent writes count
 	Whole   bool            // every package of the module is in sight
-	Tables  []string        // further dedup tables, from the configuration
 	Entered map[string]bool // functions that a judged root hands its message to
 
+	know       *know.Tables
 	funcs      map[string]*Func
 	methods    map[string]map[string]*Method
 	edges      map[string][]*Edge
@@ -57,8 +57,8 @@ type Program struct {
 }
 
 // NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
-func NewProgram(units []*Unit, own map[string]bool) *Program {
-	p := &Program{funcs: make(map[string]*Func), methods: make(map[string]map[string]*Method), edges: make(map[string][]*Edge),
+func NewProgram(units []*Unit, own map[string]bool, tables *know.Tables) *Program {
+	p := &Program{know: tables, funcs: make(map[string]*Func), methods: make(map[string]map[string]*Method), edges: make(map[string][]*Edge),
 		globals: make(map[string]*Global), own: make(map[*Edge]bool), ownPkgs: own, sql: make(map[string][]sqltext.Statement),
 		bcache: make(map[string][]binding), callers: make(map[string]bool), lits: make(map[string][]string), yields: make(map[string]bool), tnames: make(map[string]string)}
 	seen := make(map[string]*Unit)
@@ -117,7 +117,7 @@ func (p *Program) parse(text string) []sqltext.Statement {
 }
 
 func (p *Program) dedupTable(name string) bool {
-	return name != "" && sqltext.IsDedupName(name, p.Tables...)
+	return name != "" && sqltext.IsDedupName(name, p.know.DedupTables()...)
 }
 
 // std reports whether a function is the standard library's.
@@ -193,7 +193,7 @@ func (p *Program) rowOfFunc(id string) *know.Row {
 		return nil
 	}
 	pkg, recv, name := p.symOf(id)
-	return know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: name})
+	return p.know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: name})
 }
 
 // tableOf is the table of an ORM's model type.

@@ -169,7 +169,7 @@ func (p *Program) findRelays() relays {
 
 // namesID reports whether a function may give something the name of an event's id.
 func (p *Program) namesID(f *Func) bool {
-	if namesEventID(f) {
+	if p.namesEventID(f) {
 		return true
 	}
 	for bi := range f.Blocks {

@@ -13,8 +13,8 @@ import (
 // Report turns a rule's findings into diagnostics of the package under analysis. Those that stand in other packages
 // are theirs, and those that a directive covers are not reported.
 func (r *Result) Report(pass *analysis.Pass, findings []rule.Finding) {
-	if Opts.Index {
-		return // the whole reports, for it sees more
+	if Opts.Index || r.silent {
+		return // the whole reports, for it sees more; or nobody is to
 	}
 	seen := make(map[string]bool)
 	for _, f := range findings {

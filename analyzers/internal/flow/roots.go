@@ -106,7 +106,7 @@ func (p *Program) hasSource(f *Func) bool {
 				if got && !given && (yieldName(in.Call.Name) || yieldName(in.Call.Fn[strings.LastIndexByte(in.Call.Fn, '.')+1:])) {
 					found = true
 				}
-				if row := know.Lookup(know.Sym{Pkg: in.Call.Pkg, Recv: in.Call.Recv, Name: in.Call.Name}); row != nil && (row.Kind == know.AutoRead || row.Kind == know.Consumed) {
+				if row := p.know.Lookup(know.Sym{Pkg: in.Call.Pkg, Recv: in.Call.Recv, Name: in.Call.Name}); row != nil && (row.Kind == know.AutoRead || row.Kind == know.Consumed) {
 					found = true
 				}
 			}
@@ -163,7 +163,7 @@ func (p *Program) registered(ids []string) []Root {
 				if c == nil {
 					continue
 				}
-				row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+				row := p.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
 				if row == nil || row.Kind != know.Register || c.Kind != CallStatic && c.Kind != CallInvoke {
 					continue
 				}
@@ -198,7 +198,52 @@ func (p *Program) registered(ids []string) []Root {
 			}
 		}
 	}
+	for _, b := range p.configuredHandlers(ids) {
+		add(b, "", "")
+	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Fn.ID < out[j].Fn.ID })
+	return out
+}
+
+// configuredHandlers are the functions among ids that the configuration names as handlers, and the methods of what
+// implements an interface that it names.
+func (p *Program) configuredHandlers(ids []string) []binding {
+	var out []binding
+	for _, name := range p.know.Handlers() {
+		want, err := know.ParseFunc(name)
+		if err != nil {
+			continue // the options were read before
+		}
+		for _, id := range ids {
+			if pkg, recv, fn := p.symOf(id); want == (know.Sym{Pkg: pkg, Recv: recv, Name: fn}) {
+				out = append(out, binding{Func: id})
+			}
+		}
+		iface, only := name, ""
+		if want.Recv != "" {
+			iface, only = strings.TrimSuffix(name, "."+want.Name), want.Name
+		}
+		for _, b := range p.bound("", iface, "") {
+			for _, m := range p.handling(iface, only, b.Type) {
+				out = append(out, binding{Func: m, Edge: b.Edge})
+			}
+		}
+	}
+	return out
+}
+
+// handling are the methods by which a type implements an interface: those of the interface, if it is in sight, else
+// those that are named as handlers.
+func (p *Program) handling(iface, only, typ string) []string {
+	var out []string
+	for name, m := range p.methods[typ] {
+		seen := p.methods[iface]
+		if m.Fn == "" || only != "" && name != only || seen != nil && seen[name] == nil || seen == nil && only == "" && !know.HandlerName(name) {
+			continue
+		}
+		out = append(out, m.Fn)
+	}
+	sort.Strings(out)
 	return out
 }
 
@@ -338,7 +383,7 @@ func (p *Program) findMiddleware() {
 				if c == nil || c.Kind != CallStatic {
 					continue
 				}
-				row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+				row := p.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
 				if row == nil || row.Kind != know.Middleware {
 					continue
 				}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
 )
@@ -32,11 +33,16 @@ type Whole struct {
 	Prog       *Program
 	Directives []*rule.Directive
 	Pkgs       map[string]bool
+	silent     map[string]bool // directories of packages in which nothing is reported
 }
 
 // Join puts the packages' payloads together.
 func Join(payloads []string) (*Whole, error) {
-	w := &Whole{Pkgs: make(map[string]bool)}
+	tables, err := Opts.tables()
+	if err != nil {
+		return nil, err
+	}
+	w := &Whole{Pkgs: make(map[string]bool), silent: make(map[string]bool)}
 	var units []*Unit
 	for _, p := range payloads {
 		raw, err := base64.StdEncoding.DecodeString(p)
@@ -59,7 +65,20 @@ func Join(payloads []string) (*Whole, error) {
 		}
 		w.Directives = append(w.Directives, ix.Directives...)
 	}
-	w.Prog = NewProgram(units, w.Pkgs)
+	w.Prog = NewProgram(units, w.Pkgs, tables)
 	w.Prog.Whole, w.Prog.Strict = true, Opts.Strict
+	for _, u := range units {
+		if tables.Skipped(u.Path) {
+			for _, f := range u.Funcs {
+				w.silent[filepath.Dir(f.Pos.File)] = true
+			}
+			for i := range u.SQL {
+				w.silent[filepath.Dir(u.SQL[i].Pos.File)] = true
+			}
+		}
+	}
 	return w, nil
 }
+
+// Reportable is [Reportable], and false in the directories of packages in which the configuration wants nothing reported.
+func (w *Whole) Reportable(p Pos) bool { return Reportable(p) && !w.silent[filepath.Dir(p.File)] }

@@ -44,7 +44,7 @@ func (c *sqlCall) dedup(part *sqltext.Statement) bool {
 
 // configured reports whether the configuration says that a table is a dedup table.
 func (p *Program) configured(table string) bool {
-	return slices.ContainsFunc(p.Tables, func(t string) bool { return strings.EqualFold(t, table) })
+	return slices.ContainsFunc(p.know.DedupTables(), func(t string) bool { return strings.EqualFold(t, table) })
 }
 
 // called is a procedure of the database: it does its work each time, unless it is seen to do none or may look for the

@@ -168,7 +168,7 @@ func readVerb(w string) bool {
 
 // MoneyName reports whether the name of a function or method says that it moves money: it begins with such a verb
 // (ChargeCard, payOut, Refund), or a verb of making is followed by such a noun (createPayment, issueRefund).
-func MoneyName(name string) bool {
+func (t *Tables) MoneyName(name string) bool {
 	w := joinWords(Words(name))
 	if len(w) == 0 || readVerb(w[0]) {
 		return false
@@ -178,19 +178,22 @@ func MoneyName(name string) bool {
 			return false
 		}
 	}
-	if moneyVerbs[w[0]] {
+	if moneyVerbs[w[0]] || t.moneyWord(w[0]) {
 		return true
 	}
 	if !makers[w[0]] || w[0] == "handle" {
 		return false
 	}
 	for _, x := range w[1:] {
-		if moneyWords[x] {
+		if moneyWords[x] || t.moneyWord(x) {
 			return true
 		}
 	}
 	return false
 }
+
+// moneyWord reports whether the configuration says that a word means a movement of money.
+func (t *Tables) moneyWord(w string) bool { return t != nil && t.money[w] }
 
 // joinWords puts the halves of pay-out, top-up and the like together.
 func joinWords(w []string) []string {
@@ -221,7 +224,7 @@ const (
 
 // MoneyPath tells what the path of a URL says: the last of its segments that says anything decides. A segment that
 // is not known (it holds hole) says nothing.
-func MoneyPath(path string, hole byte) Say {
+func (t *Tables) MoneyPath(path string, hole byte) Say {
 	if i := strings.Index(path, "://"); i >= 0 {
 		path = path[i+3:]
 		if j := strings.IndexByte(path, '/'); j >= 0 {
@@ -243,7 +246,7 @@ func MoneyPath(path string, hole byte) Say {
 		w := joinWords(Words(seg))
 		money, other, read := false, false, len(w) > 0 && readVerb(w[0])
 		for _, x := range w {
-			money = money || moneyWords[x]
+			money = money || moneyWords[x] || t.moneyWord(x)
 			other = other || otherThings[x] || i == len(segs)-1 && masterData[x]
 		}
 		switch {

@@ -37,9 +37,9 @@ var providers = set("stripe", "adyen", "braintree", "paypal", "square", "razorpa
 	"yookassa", "paystack", "flutterwave", "klarna", "worldpay", "psp", "acquirer", "alipay", "wise", "dwolla")
 
 // PaymentName reports whether a type's name itself says payment.
-func PaymentName(typ string) bool {
+func (t *Tables) PaymentName(typ string) bool {
 	for _, x := range joinWords(Words(typ)) {
-		if moneyWords[x] && x != "checkout" && x != "transfer" && x != "capture" || providers[x] {
+		if moneyWords[x] && x != "checkout" && x != "transfer" && x != "capture" || providers[x] || t.moneyWord(x) {
 			return true
 		}
 	}
@@ -47,7 +47,7 @@ func PaymentName(typ string) bool {
 }
 
 // MutatingName reports whether a method's name says that it changes something.
-func MutatingName(name string) bool {
+func (t *Tables) MutatingName(name string) bool {
 	w := Words(name)
 	if len(w) == 0 || readVerb(w[0]) {
 		return false
@@ -62,28 +62,28 @@ func MutatingName(name string) bool {
 		"issue", "post", "place", "complete", "commit", "reserve", "hold", "buy", "purchase", "bill", "collect", "sale", "redeem", "release", "run", "invoke", "call":
 		return true
 	}
-	return MoneyName(name)
+	return t.MoneyName(name)
 }
 
 // RemoteMoney reports whether a method of a type that cannot be seen is a money call by its names: a remote client's,
 // gateway's or provider's method with a money verb, or with any mutating verb when the type itself says payment.
-func RemoteMoney(typ, method string) bool {
-	return RemoteName(typ) && (MoneyName(method) || PaymentName(typ) && MutatingName(method))
+func (t *Tables) RemoteMoney(typ, method string) bool {
+	return RemoteName(typ) && (t.MoneyName(method) || t.PaymentName(typ) && t.MutatingName(method))
 }
 
 // GRPCMoney reports whether a gRPC method, as "/package.Service/Method", says money and changes something.
-func GRPCMoney(full string) bool {
+func (t *Tables) GRPCMoney(full string) bool {
 	service, method, ok := strings.Cut(strings.TrimPrefix(full, "/"), "/")
 	if !ok {
 		return false
 	}
-	if MoneyName(method) {
+	if t.MoneyName(method) {
 		return true
 	}
 	if i := strings.LastIndexByte(service, '.'); i >= 0 {
 		service = service[i+1:]
 	}
-	return PaymentName(service) && MutatingName(method)
+	return t.PaymentName(service) && t.MutatingName(method)
 }
 
 // KeyHeader reports whether a header is one by which a provider tells repeats: Idempotency-Key in any spelling, and

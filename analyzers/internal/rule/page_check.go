@@ -1,7 +1,9 @@
 package rule
 
-// noFlags is the configuration of a rule that has no flags of its own.
-const noFlags = "The rule has no flags of its own. Those of the whole linter are on the page of `idemlint`."
+// options says of a rule which options of the whole linter matter to it.
+func options(these string) string {
+	return these + " Every option is a flag of this rule, too, as in `-dedupcheck.guards`; they are on the page of `idemlint`."
+}
 
 func dedupcheckPage() *Page {
 	return &Page{
@@ -41,12 +43,11 @@ func dedupcheckPage() *Page {
 			"A check whose key or SQL is wrong: it counts here, and has a rule of its own (X2, 1, 2).",
 			"An interface that nothing in sight implements: `-debug` names it.",
 		},
-		Flags: []Flag{
-			{"dedupcheck.strict", "count writes that land on the same state when repeated as effects, too."},
-		},
 		Settings: []string{
 			"A check that cannot be looked into, such as a method of an interface that another module implements, is declared as one by the " +
-				"comment `//idemlint:guard` at its declaration.",
+				"comment `//idemlint:guard` at its declaration, or by `guards` in `.idemlint.yml`.",
+			options("`messages`, `handlers` and `clients` name what an in-house library calls them, `trust` what has no effect, and `strict` " +
+				"counts writes that land on the same state when repeated as effects, too."),
 		},
 	}
 }
@@ -77,7 +78,7 @@ func offsetkeyPage() *Page {
 			"The offset of a record that has just been produced.",
 			"A counter of retries, or a tracker of commit positions, keyed by the offset.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`messages` names further types with an offset, `event-ids` further names of keys.")},
 	}
 }
 
@@ -114,6 +115,6 @@ func moneykeyPage() *Page {
 			"A key made of the offset: that is R-KFK-IDEM-X2.",
 			"A gateway of which every implementation in sight stays in the process: a simulator, a ledger in the same database.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`money-words` are further words that say that money moves.")},
 	}
 }

@@ -22,7 +22,7 @@ func uuidv7Page() *Page {
 			"The own id of an outbox row, unless a publisher in sight sends it as the event's id.",
 			"Versions 6 and 7, ULIDs, and name-based version 5, which is the same each time it is made.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`event-ids` are further names of an event's id.")},
 	}
 }
 
@@ -49,6 +49,6 @@ func payloadidPage() *Page {
 			"`ID()` of the CloudEvents SDK. `ce_id` read as a header to tell repeats is reported.",
 			"Payloads whose type cannot be seen, such as bytes that a relay passes on.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`event-ids` are further names of an event's id.")},
 	}
 }

@@ -52,7 +52,7 @@ func dedupsqlPage() *Page {
 			"Outboxes.",
 			"In `go vet` and golangci-lint: growth, and faults that stand in a `.sql` file. Only the stand-alone command sees the whole module.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`dedup-tables` are tables that remember events under other names.")},
 	}
 }
 
@@ -82,7 +82,7 @@ func deduptxPage() *Page {
 			"A mark in SQL whose only effects are ones that no transaction holds, such as HTTP calls, Redis or MongoDB.",
 			"A handle of which it cannot be seen whether it is in a transaction.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`dedup-tables` are tables that remember events under other names.")},
 	}
 }
 
@@ -115,6 +115,6 @@ func ackorderPage() *Page {
 			"A client's default auto-commit.",
 			"`ReadMessage` on a reader without a GroupID, or where there is no effect.",
 		},
-		Settings: []string{noFlags},
+		Settings: []string{options("`clients` says which functions of an in-house client acknowledge.")},
 	}
 }

@@ -28,8 +28,9 @@ const (
 // A Command is one call of the stand-alone command.
 type Command struct {
 	Rules  rules.Set
-	Tool   string // absolute path of the binary that go vet is to run
-	Dir    string // the current directory, absolute
+	Tool   string    // absolute path of the binary that go vet is to run
+	Dir    string    // the current directory, absolute
+	Stdin  io.Reader // where a question is answered; nil is no answer
 	Stdout io.Writer
 	Stderr io.Writer
 
@@ -57,7 +58,11 @@ func (c Command) dispatch(ctx context.Context, args []string) (int, error) {
 	if len(args) > 0 {
 		for _, sub := range subcommands() {
 			if args[0] == sub.name {
-				return ExitClean, sub.run(c, args[1:])
+				status, err := sub.run(c, ctx, args[1:])
+				if err != nil {
+					status = ExitError
+				}
+				return status, err
 			}
 		}
 	}
@@ -85,6 +90,9 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 		dir = absolute(c.Dir, call.dir)
 	}
 	if err := checkDirs(dir, call); err != nil {
+		return ExitError, err
+	}
+	if err := c.configure(call, dir); err != nil {
 		return ExitError, err
 	}
 	meter := c.newMeter()

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(cli.Command{Rules: fakeRules(), Tool: self, Dir: dir, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}.Run(ctx, args))
+	os.Exit(cli.Command{Rules: fakeRules(), Tool: self, Dir: dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}.Run(ctx, args))
 }
 
 func recordSkip(importPath string) {
@@ -94,6 +94,7 @@ func fakeRules() rules.Set {
 		Doc:      "badcheck: report functions named Bad\n\nMore about it.",
 		Requires: []*analysis.Analyzer{engine},
 	}
+	seeds := packages{seedPath}
 	strict := bad.Flags.Bool("strict", false, "report functions named Strict too")
 	limit := bad.Flags.Int("limit", 100, "report at most `n` functions of a package")
 	bad.Run = func(pass *analysis.Pass) (any, error) { return runBad(pass, *strict, *limit) }
@@ -111,6 +112,8 @@ func fakeRules() rules.Set {
 	}
 	index := directives.Flags.Bool(rules.Index, false, "report the package's summary")
 	directives.Flags.Bool("tests", false, "tests too")
+	directives.Flags.BoolVar(strict, "strict", false, "report functions named Strict too")
+	directives.Flags.Var(&seeds, "seeds", "`packages` that matter")
 	directives.Run = func(pass *analysis.Pass) (any, error) { return runIndex(pass, *index) }
 
 	return rules.Set{
@@ -121,12 +124,13 @@ func fakeRules() rules.Set {
 			{ID: "R-KFK-IDEM-1", Analyzer: "worsecheck"},
 		},
 		Settle: settleHalves,
+		SQL:    func(m rules.Module) ([]finding.Finding, error) { return nil, nil },
 		URL:    func(analyzer string) string { return "https://example.com/rules/" + analyzer },
 		Explain: func(analyzer string) (string, bool, error) {
 			return "The page of " + analyzer + ".\n", true, nil
 		},
 		Pages: fakePages,
-		Seed:  func(path string) bool { return path == seedPath },
+		Seed:  func(path string) bool { return slices.Contains(seeds, path) },
 	}
 }
 
@@ -141,6 +145,21 @@ func fakePages() ([]rules.Page, error) {
 		})
 	}
 	return pages, nil
+}
+
+// packages is a flag that takes import paths.
+type packages []string
+
+func (p *packages) String() string { return strings.Join(*p, ",") }
+
+func (p *packages) IsList() bool { return true }
+
+func (p *packages) Set(s string) error {
+	if strings.Contains(s, " ") {
+		return fmt.Errorf("%q is no import path", s)
+	}
+	*p = append(*p, strings.Split(s, ",")...)
+	return nil
 }
 
 // functions are the declared functions of a package whose name begins with prefix.

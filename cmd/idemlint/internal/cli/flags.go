@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
 
 // A call is what a command line asks for.
 type call struct {
 	dir           string
+	config        string // the configuration file, or off
 	output        output
 	rules         []string
 	buildFlags    []string // for the go command
@@ -27,18 +29,13 @@ var buildFlags = []struct{ name, usage string }{
 	{"modfile", "`file` to read in place of go.mod, as for go build"},
 }
 
-// shared are flags that analyzers have in common: one name sets them all.
-var shared = []struct{ name, usage string }{
-	{"tests", "report findings in _test.go files too"},
-	{"debug", "say on standard error what was assumed, and what was given up on"},
-}
-
 // flags are the command's flags; parsing them fills call.
 func (c Command) flags(call *call) *flag.FlagSet {
 	fs := flag.NewFlagSet(rules.Analyzer, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	fs.StringVar(&call.dir, "C", "", "work in `dir`")
+	fs.StringVar(&call.config, "config", "", "read this `file` instead of the module's "+config.File+"; off reads none")
 	outputFlags(fs, &call.output)
 	fs.Func("rules", "report only these: a comma-separated `list` of rule ids (R-KFK-IDEM-X1, or X1) and analyzer names", func(s string) error {
 		for word := range strings.SplitSeq(s, ",") {
@@ -57,19 +54,7 @@ func (c Command) flags(call *call) *flag.FlagSet {
 			return nil
 		})
 	}
-	for _, f := range shared {
-		fs.BoolFunc(f.name, f.usage, func(value string) error {
-			for _, a := range c.Rules.Analyzers {
-				if a.Flags.Lookup(f.name) != nil {
-					if err := a.Flags.Set(f.name, value); err != nil {
-						return err
-					}
-					call.analyzerFlags = append(call.analyzerFlags, "-"+a.Name+"."+f.name+"="+value)
-				}
-			}
-			return nil
-		})
-	}
+	c.options(fs, call)
 	c.analyzerFlags(fs, call)
 	return fs
 }
@@ -82,20 +67,31 @@ func (c Command) analyzerFlags(fs *flag.FlagSet, call *call) {
 			if a.Name == rules.Analyzer && f.Name == rules.Index {
 				return
 			}
-			name := a.Name + "." + f.Name
-			set := func(value string) error {
-				if err := f.Value.Set(value); err != nil {
-					return err
-				}
-				call.analyzerFlags = append(call.analyzerFlags, "-"+name+"="+value)
-				return nil
-			}
-			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
-				fs.BoolFunc(name, f.Usage, set)
-			} else {
-				fs.Func(name, f.Usage, set)
-			}
+			passOn(fs, call, f, a.Name+"."+f.Name, a.Name)
 		})
+	}
+}
+
+// options adds the options that all analyzers share under their plain names.
+func (c Command) options(fs *flag.FlagSet, call *call) {
+	for _, f := range c.Rules.Options() {
+		passOn(fs, call, f, f.Name, rules.Analyzer)
+	}
+}
+
+// passOn adds a flag under a name: its value is set here and handed to the tool.
+func passOn(fs *flag.FlagSet, call *call, f *flag.Flag, name, analyzer string) {
+	set := func(value string) error {
+		if err := f.Value.Set(value); err != nil {
+			return err
+		}
+		call.analyzerFlags = append(call.analyzerFlags, "-"+analyzer+"."+f.Name+"="+value)
+		return nil
+	}
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		fs.BoolFunc(name, f.Usage, set)
+	} else {
+		fs.Func(name, f.Usage, set)
 	}
 }
 

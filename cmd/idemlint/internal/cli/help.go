@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -18,14 +19,22 @@ type subcommand struct {
 	name    string
 	args    string
 	summary string
-	run     func(c Command, args []string) error
+	run     func(c Command, ctx context.Context, args []string) (int, error)
+}
+
+// plain is a sub-command whose only exit statuses are of success and error.
+func plain(run func(c Command, args []string) error) func(Command, context.Context, []string) (int, error) {
+	return func(c Command, _ context.Context, args []string) (int, error) { return ExitClean, run(c, args) }
 }
 
 func subcommands() []subcommand {
 	return []subcommand{
-		{"help", "[rule|analyzer]", "this text, or what a rule is about", Command.help},
-		{"explain", "[rule|analyzer]", "the page of a rule, with examples; without one, the list of rules", Command.explain},
-		{"version", "", "the version of idemlint and of what it was built with", Command.version},
+		{"help", "[rule|analyzer]", "this text, or what a rule is about", plain(Command.help)},
+		{"explain", "[rule|analyzer]", "the page of a rule, with examples; without one, the list of rules", plain(Command.explain)},
+		{"init", "[-y]", "write .idemlint.yml, and the lines for golangci-lint where it is used; shows them and asks first", plain(Command.init)},
+		{"sql", "[flags] file.sql...", "look at the dedup table's SQL in these files alone", Command.sql},
+		{"completion", "bash|zsh|fish", "print the script that completes calls in a shell", plain(Command.completion)},
+		{"version", "", "the version of idemlint and of what it was built with", plain(Command.version)},
 	}
 }
 
@@ -111,6 +120,12 @@ func (c Command) explain(args []string) error {
 
 // helpOn prints the documentation and the flags of the analyzers that a word stands for.
 func (c Command) helpOn(word string) error {
+	for _, sub := range subcommands() {
+		if sub.name == word {
+			_, err := fmt.Fprintf(c.Stdout, "%s %s %s\n\n%s\n", rules.Analyzer, sub.name, sub.args, sub.summary)
+			return err
+		}
+	}
 	on, err := c.Rules.On(word)
 	if err != nil {
 		return err

@@ -82,14 +82,14 @@ const Name = "plain"
 
 // vetLayered runs go vet on the first package of a fresh layered module as if with that version of x/tools, and returns what it found
 // and which units were skipped. The configuration differs from all others, so that nothing comes from the cache.
-func vetLayered(t *testing.T, tools string) (found tree, units []string) {
+func vetLayered(t *testing.T, tools string, flags ...string) (found tree, units []string) {
 	t.Helper()
 	dir := module(t, layered)
 	if err := os.WriteFile(filepath.Join(dir, ".idemlint.yml"), []byte("# "+dir+tools+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	record := filepath.Join(t.TempDir(), "skipped")
-	got := run(t, dir, environ(toolsVersion+"="+tools, skipped+"="+record), "go", "vet", "-vettool="+self(t), "-json", ".")
+	got := run(t, dir, environ(toolsVersion+"="+tools, skipped+"="+record), "go", append(append([]string{"vet", "-vettool=" + self(t), "-json"}, flags...), ".")...)
 	wantStatus(t, got, 0)
 	data, err := os.ReadFile(record)
 	if err != nil && !os.IsNotExist(err) {
@@ -147,4 +147,15 @@ func TestTheEarlyExitChangesNoFinding(t *testing.T) {
 		t.Errorf("with the early exit:\n%s\nwithout:\n%s", a, b)
 	}
 	wantContains(t, "what was found", a, "main polls")
+}
+
+func TestAPackageThatAFlagSaysMattersIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	tools := toolsInUse(t)
+	if _, units := vetLayered(t, tools); slices.Contains(units, "example.com/plain") != (semver.Compare(tools, "v0.50.0") < 0) {
+		t.Fatalf("without the flag these are skipped: %v", units)
+	}
+	if _, units := vetLayered(t, tools, "-idemlint.seeds=example.com/plain"); slices.Contains(units, "example.com/plain") {
+		t.Errorf("with it these are skipped: %v", units)
+	}
 }

@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ const (
 
 	// Index is the flag of [Analyzer], and the category of the diagnostic whose message is the summary.
 	Index = "index"
+
+	// Config is the flag of [Analyzer] that tells go vet's tool where the configuration is.
+	Config = "config"
 
 	// Prefix is what the short form of a rule id leaves out: "X1" is "R-KFK-IDEM-X1".
 	Prefix = "R-KFK-IDEM-"
@@ -68,6 +72,9 @@ type Set struct {
 	// Package is empty.
 	Settle func(payloads []string, m Module) ([]finding.Finding, error)
 
+	// SQL returns the findings in .sql files that no code is known of.
+	SQL func(m Module) ([]finding.Finding, error)
+
 	// URL is the page of an analyzer.
 	URL func(analyzer string) string
 
@@ -79,6 +86,21 @@ type Set struct {
 
 	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
 	Seed func(importPath string) bool
+}
+
+// Options are the options that a project may set: the flags of [Analyzer], which belong to all analyzers.
+func (s Set) Options() []*flag.Flag {
+	var options []*flag.Flag
+	for _, a := range s.Analyzers {
+		if a.Name == Analyzer {
+			a.Flags.VisitAll(func(f *flag.Flag) {
+				if f.Name != Index && f.Name != Config {
+					options = append(options, f)
+				}
+			})
+		}
+	}
+	return options
 }
 
 // On returns the analyzers that a word stands for: a rule id, its short form, or an analyzer's name. Of a word that

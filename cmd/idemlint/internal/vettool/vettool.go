@@ -55,6 +55,12 @@ func Main(set rules.Set, args []string, opts Options) {
 			exit(printVersion(os.Stdout))
 		}
 	}
+	unread := configFlag(set)
+	if file, ok := unit(args); ok {
+		if err := configure(set, args, unread, file); err != nil {
+			exit(err)
+		}
+	}
 	if file, ok := unit(args); ok && takesEmptyFacts(cmp.Or(opts.ToolsVersion, toolsVersion())) {
 		path, done, err := skip(file, set.Seed)
 		if err != nil {

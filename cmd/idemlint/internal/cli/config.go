@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
+)
+
+// configure reads the configuration that is in force in dir, and hands its settings to the tool as flags: the go command
+// keeps results under the flags that it passes on. A list adds to what the command line says; true and false give way.
+func (c Command) configure(call *call, dir string) error {
+	file := absolute(c.Dir, call.config)
+	switch call.config {
+	case config.Off:
+		return nil
+	case "":
+		var ok bool
+		if file, ok = config.Find(dir, os.Getenv("GOWORK")); !ok {
+			return nil
+		}
+	default:
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			return fmt.Errorf("-config %s: no such file; %s init writes one", call.config, rules.Analyzer)
+		}
+	}
+	given := slices.Clone(call.analyzerFlags)
+	settings, err := config.Read(file, c.relative(file), c.Rules.Options())
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if !s.Bool || !setBy(given, s.Name) {
+			call.analyzerFlags = append(call.analyzerFlags, "-"+rules.Analyzer+"."+s.Name+"="+s.Value)
+		}
+	}
+	return c.again(given)
+}
+
+// again sets flags in this process that the configuration may have set to something else.
+func (c Command) again(flags []string) error {
+	for _, arg := range flags {
+		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		analyzer, name, _ := strings.Cut(name, ".")
+		for _, a := range c.Rules.Analyzers {
+			if f := a.Flags.Lookup(name); a.Name == analyzer && f != nil {
+				if err := f.Value.Set(value); err != nil {
+					return fmt.Errorf("%s: %w", arg, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// setBy reports whether one of the flags sets an option, on whichever analyzer.
+func setBy(flags []string, option string) bool {
+	return slices.ContainsFunc(flags, func(f string) bool { return strings.Contains(f, "."+option+"=") })
+}
+
+// relative is a file as seen from the current directory, where that is shorter.
+func (c Command) relative(file string) string {
+	if rel, err := filepath.Rel(c.Dir, file); err == nil && len(rel) < len(file) {
+		return rel
+	}
+	return file
+}

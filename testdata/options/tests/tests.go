@@ -1,0 +1,3 @@
+package tests
+
+type Paid struct{ EventID string }
