@@ -216,6 +216,10 @@ func (w *walker) binary(ins *Instr) *Value {
 			return boolVal(r).with(t)
 		}
 		eq, known := w.equal(x, y)
+		if !known && w.in.money != nil && !w.branches(ins) && (isEmptyText(x) && isEventID(y) || isEmptyText(y) && isEventID(x)) {
+			// Who answers whether there is a key answers for any key; an event's id is one.
+			eq, known = false, true
+		}
 		if !known && sameAsMark(x, y) {
 			eq, known = true, true
 		}
@@ -284,6 +288,13 @@ func (w *walker) binary(ins *Instr) *Value {
 // hasText reports whether a text that is not known as a whole is surely not empty.
 func hasText(s string) bool { return strings.Trim(s, string(rune(sqltext.Hole))) != "" }
 
+// branches reports whether the code goes another way by a comparison, rather than handing the answer on.
+func (w *walker) branches(ins *Instr) bool {
+	b := &w.fn.Blocks[w.blk]
+	last := &b.Instrs[len(b.Instrs)-1]
+	return last.Op == OpIf && last.A == ins.Dst
+}
+
 func isEmptyText(v *Value) bool { return v.K == VStr && v.S == "" }
 
 func isEventID(v *Value) bool { return v.K == VTop && v.T.has(FromEventID) }
@@ -327,9 +338,6 @@ func (w *walker) equal(x, y *Value) (eq, known bool) {
 		if x.S == "" && hasText(y.S) || y.S == "" && hasText(x.S) {
 			return false, true
 		}
-	}
-	if w.in.money != nil && (isEmptyText(x) && isEventID(y) || isEmptyText(y) && isEventID(x)) {
-		return false, true // whether an event has an id is asked when it is decoded; where it is a key, it has one
 	}
 	return w.violation(x, y), w.violation(x, y)
 }

@@ -61,7 +61,8 @@ func (w *walker) build(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 		return w.builtText(ins, &ch, recv)
 	}
 	for _, a := range args {
-		if t := w.txOf(a); t != nil && ch.tx == nil {
+		// bun takes no transaction out of a context.
+		if t := w.txOf(a); t != nil && ch.tx == nil && ins.Call.Pkg != "github.com/uptrace/bun" {
 			ch.tx = t
 		}
 	}

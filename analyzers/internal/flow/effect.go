@@ -55,7 +55,14 @@ type site struct {
 	Pool  bool   // surely in no transaction
 	Place string // where in the store it asks, to tell which write is its mark
 	chain *frame
+	after map[Pos]bool      // the effects that were done before it on some path
 	keys  map[string]*Value // of a look: the columns by which it asks
+}
+
+// done are the effects that were done on a path, the last one first.
+type done struct {
+	pos Pos
+	up  *done
 }
 
 // effect records that an effect is reached: at once, or when its transaction commits.
@@ -74,7 +81,7 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 	if w.breaks(h) {
 		return
 	}
-	w.st.looked = nil
+	w.st.looked, w.st.did = nil, &done{h.Pos, w.st.did}
 	w.event(&Event{Kind: EvEffect, Hit: h, Pos: h.Pos, Tx: tx})
 	if tx != nil {
 		for _, p := range w.st.pend {
@@ -144,7 +151,13 @@ func (w *walker) check(s *site) outcome {
 		s.Pool = w.onPool()
 	}
 	if old := w.in.sites[s.Key]; old == nil {
+		s.after = make(map[Pos]bool)
 		w.in.sites[s.Key] = s
+	} else {
+		s.after = old.after
+	}
+	for d := w.st.did; d != nil && s.after != nil; d = d.up {
+		s.after[d.pos] = true
 	}
 	out := outFresh
 	switch {

@@ -45,6 +45,8 @@ func (w *walker) ent(ins *Instr, fn *Func, args []*Value) (out []exit, ok bool) 
 		rest = args[1:]
 	}
 	switch {
+	case fn.Recv == "" && (name == "Open" || name == "NewClient"):
+		return []exit{{fit(ins.Call, w.opened(ins), nilVal), w.st}}, true
 	case fn.Recv == "" && name == "IsConstraintError":
 		return one(w.isUnique(at(args, 0)))
 	case fn.Recv == "" && name == "IsNotFound":

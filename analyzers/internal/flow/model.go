@@ -144,12 +144,7 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.Affected:
 		return w.affected(ins, recv)
 	case know.OpenDB:
-		// As a package variable: there before the message came.
-		db := &Value{K: VTop, Slot: "G|" + c.Pkg + "." + c.Name}
-		if len(c.Res) == 1 {
-			return one(db)
-		}
-		return one(fit(c, db, nilVal)...)
+		return one(fit(c, w.opened(ins), nilVal)...)
 	case know.UseTx:
 		out := *recv
 		if recv.O != nil && recv.O.Chain != nil {
@@ -167,6 +162,12 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 		return one(fit(c, v, nilVal)...)
 	}
 	return w.modelWorld(ins, row, full, recv, args)
+}
+
+// opened is a handle on a database that was just opened. It counts as a package variable does: there before the message
+// came.
+func (w *walker) opened(ins *Instr) *Value {
+	return &Value{K: VTop, Slot: "G|" + ins.Call.Pkg + "." + ins.Call.Name}
 }
 
 // sqlText is a call that runs a text of SQL.

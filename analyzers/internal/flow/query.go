@@ -163,7 +163,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 		case h.checked != nil:
 			u.Reason, u.Check = Ignored, h.checked
 		default:
-			if s := lateCheck(dup, u.Fn); s != nil {
+			if s := lateCheck(dup, u.Fn, h); s != nil {
 				u.Reason, u.Check = LateCheck, s
 			}
 		}
@@ -225,10 +225,10 @@ func sortedSites(m map[string]*site) []*site {
 	return out
 }
 
-// lateCheck finds a check that the handler asks, though not before the effect.
-func lateCheck(in *interp, handler *Func) *site {
+// lateCheck finds a check that the handler asks after the effect.
+func lateCheck(in *interp, handler *Func, h *Hit) *site {
 	for _, s := range sortedSites(in.sites) {
-		if s.Store == "memory" || s.Store == "state" {
+		if s.Store == "memory" || s.Store == "state" || !s.after[h.Pos] {
 			continue
 		}
 		for f := s.chain; f != nil; f = f.up {

@@ -40,6 +40,7 @@ type state struct {
 	checked *site   // the last check that was asked
 	visits  *visit  // where messages were taken on this path
 	tries   *visit  // where function values were called
+	did     *done   // the effects on this path
 	left    *left   // what was stored in fields while the program is put together
 	failed  bool    // an error was found not to be nil since the message was taken
 	looked  *looked // what was found on this path

@@ -90,6 +90,11 @@ type Assumption struct {
 
 // same tells two expressions that certainly give the same value within one execution and its repetition.
 func (a Assumption) same(e, f Expr) bool {
+	if x, ok := a.literal(e); ok && x.Kind != NullLiteral {
+		if y, ok := a.literal(f); ok && x == y {
+			return true
+		}
+	}
 	return sameValue(e, f) || a.Same != nil && e.Class == ParamExpr && f.Class == ParamExpr && a.Same(e.Param, f.Param)
 }
 

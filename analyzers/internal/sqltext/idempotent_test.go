@@ -97,6 +97,8 @@ func TestAnUpdateRepeatsWhenItSetsAbsoluteValuesOrLeavesTheStateItNames(t *testi
 		{sql: `UPDATE jobs SET state = 'done', n = n + 1 WHERE id = $1 AND (state = 'new' OR state = 'running')`, idempotent: true, guarded: true},
 		{sql: `UPDATE jobs SET state = 'done', n = n + 1 WHERE id = $1 AND (state = 'new' OR owner = $2)`},
 		{sql: `UPDATE jobs SET state = 'done', n = n + 1 WHERE id = $1 OR state = 'new'`},
+		{sql: `UPDATE jobs SET state = 'done', n = n + 1 WHERE id = $1 AND state = ANY(ARRAY['new', 'running'])`, idempotent: true, guarded: true},
+		{sql: `UPDATE jobs SET state = 'done', n = n + 1 WHERE id = $1 AND state = ANY(ARRAY['new', 'done']::text[])`},
 		{sql: `UPDATE t SET v = $2, n = n + 1 WHERE id = $1 AND v < $2`, idempotent: true, guarded: true},
 		{sql: `UPDATE t SET version = version + 1, n = n + $2 WHERE id = $1 AND version = $3`},
 		{sql: `UPDATE t SET name = COALESCE($2, name) WHERE id = $1`, idempotent: true},

@@ -390,6 +390,9 @@ func (p *parser) list(c *Cond, lo, hi int) {
 		c.Sub = p.sub(p.inside(lo))
 	case p.isOpen(lo) && p.after(lo) == hi:
 		ilo, ihi := p.inside(lo)
+		if p.isKw(ilo, kwArray) && ilo+1 < ihi && p.toks[ilo+1].kind == tokOpen {
+			ilo, ihi = p.inside(ilo + 1) // ANY (ARRAY['a', 'b']), whatever it is cast to
+		}
 		p.commas(ilo, ihi, func(lo, hi int) { c.List = append(c.List, p.expr(lo, hi)) })
 	default:
 		c.List = []Expr{p.expr(lo, hi)}
