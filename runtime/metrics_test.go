@@ -158,7 +158,7 @@ func TestEveryRecordIsCountedByWhatItCameTo(t *testing.T) {
 	w.eventually("the last batch is counted", func() bool { return r.Stats().Processed+r.Stats().Duplicates == 26 })
 
 	got := m.by("idemlint.records.completed", "idemlint.outcome")
-	want := map[string]float64{"processed": 14, "duplicate": 12, "quarantined": 2, "dead_lettered": 1, "skipped": 3}
+	want := map[string]float64{"processed": 14, "duplicate": 12, "quarantined": 2, "dead_lettered": 1, "skipped": 3, "delayed": 0}
 	if !maps.Equal(got, want) {
 		t.Errorf("records came to %v, want %v", got, want)
 	}

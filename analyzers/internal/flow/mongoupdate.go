@@ -251,6 +251,9 @@ func (u *mongoUpdate) push(f docField, again bool) {
 	inner, _ := u.w.document(f.val)
 	for _, g := range inner {
 		held(f.name+"."+g.name, g.val)
+		if all := u.w.gathered(g.val); g.name == "$each" && len(all) == 1 {
+			held(f.name, all[0])
+		}
 	}
 	if again {
 		u.sets = append(u.sets, column(f.name)+" = array_append("+column(f.name)+", "+u.bind(f.val)+")")
