@@ -19,7 +19,7 @@ func Inventory(payloads []string) ([]inventory.Handler, error) {
 	}
 	var out []inventory.Handler
 	for _, h := range w.Prog.Inventory(w.Pkgs, w.Prog.JudgeAll(w.Pkgs)) {
-		if !flow.Reportable(h.Pos) {
+		if !w.Reportable(h.Pos) {
 			continue
 		}
 		d := describe(h)
@@ -69,6 +69,8 @@ func verdict(h *flow.Handler) (inventory.Verdict, string) {
 		return inventory.GivenUp, "it is too large to be looked at whole"
 	case h.Loses != nil:
 		return inventory.AtMostOnce, "the mark stays when " + h.Loses.Desc + " has failed: the next delivery does not do it either"
+	case effects > natural && !slices.ContainsFunc(h.Guards, func(g flow.Guard) bool { return g.State == flow.GuardDecides }):
+		return inventory.Guarded, "no check decides by itself: a repeat runs into what the first delivery left"
 	case effects > natural:
 		return inventory.Guarded, ""
 	case effects > 0:
@@ -228,7 +230,6 @@ func steps(h *flow.Handler, d inventory.Handler) []inventory.Step {
 	for _, m := range h.Commits {
 		work = append(work, at{m.Rank, inventory.Step{Kind: inventory.StepCommit, What: "commit", Position: m.Pos.String()}})
 	}
-	// The mark of one delivery stands before what it decides about, as long as that does not come first.
 	slices.SortStableFunc(work, func(a, b at) int { return cmp.Compare(a.rank, b.rank) })
 	for _, w := range work {
 		out = append(out, w.step)

@@ -54,8 +54,7 @@ type Guard struct {
 	Store string // as in a check: "sql", "redis", "mongo", "name", "memory", "state"
 	Table string
 
-	key    string
-	chains []*frame
+	key string
 }
 
 // A Moment is a place that paths pass. Moments are in order by Rank.
@@ -70,10 +69,11 @@ type Moment struct {
 	Auto    bool // of a poll: it commits what it returns
 	Rank    int  // how much happens before it
 
-	seq   int
-	chain *frame
-	tx    *Tx
-	hit   *Hit
+	seq    int
+	chain  *frame   // the first call in which it was passed
+	chains []*frame // all of them
+	tx     *Tx
+	hit    *Hit
 }
 
 // Inventory finds the handlers of the packages, by the verdicts on their roots. It runs the roots again, and watches.
@@ -190,7 +190,9 @@ func (inv *inventory) idle(v *Verdict, s *survey, own []*Handler) []*Handler {
 			out = append(out, h)
 		}
 	}
-	if len(own)+len(out) == 0 && (v.Active || v.GaveUp) && !inv.p.Entered[v.Root.Fn.ID] {
+	_, name := splitType(v.Root.Fn.Name)
+	helper := v.Root.Kind == RootParam && !know.HandlerName(name) // it may be called with any message
+	if len(own)+len(out) == 0 && (v.Active || v.GaveUp) && !helper && !inv.p.Entered[v.Root.Fn.ID] {
 		fr := s.last
 		if fr == nil || v.Root.Kind != RootSource {
 			fr = &frame{fn: v.Root.Fn, takes: v.Root.Kind != RootSource}

@@ -22,28 +22,33 @@ type survey struct {
 	last    *frame   // in which a message was taken
 	gaveUp  bool
 
-	reached  map[Pos]bool            // effects
-	decides  map[string]map[Pos]bool // by check: the effects that are not reached when it alone says "already there"
-	together map[Pos]bool            // the same, when all of them do
+	reached  map[effectOf]bool            // effects
+	decides  map[string]map[effectOf]bool // by check: the effects that are not reached when it alone says "already there"
+	together map[effectOf]bool            // the same, when all of them do
 	have     map[string]bool
 	seq      int
 }
+
+// effectOf is an effect of a handler: by way of a helper that they share, several may have one at the same place.
+type effectOf struct{ effect, handler Pos }
+
+func (s *survey) effectOf(h *Hit) effectOf { return effectOf{h.Pos, s.p.attribute(s.root, h).Pos} }
 
 // surveyRuns bounds what is tried out for one root: which checks decide, and which effects may fail.
 const surveyRuns = 12
 
 // survey runs the root of a verdict on a first delivery, and then with its checks one by one.
 func (p *Program) survey(v *Verdict) *survey {
-	s := &survey{p: p, root: v.Root, wrote: v.wrote, have: make(map[string]bool), reached: make(map[Pos]bool),
-		decides: make(map[string]map[Pos]bool)}
+	s := &survey{p: p, root: v.Root, wrote: v.wrote, have: make(map[string]bool), reached: make(map[effectOf]bool),
+		decides: make(map[string]map[effectOf]bool)}
 	in := s.run(World{}, s.see, s.enters)
 	s.gaveUp = in.gaveUp
-	again := make(map[Pos]bool)
+	again := make(map[effectOf]bool)
 	for _, h := range v.again {
-		again[h.Pos] = true
+		again[s.effectOf(h)] = true
 	}
 	for _, m := range s.effects {
-		m.Again = again[m.Pos] && !m.Natural
+		m.Again = again[s.effectOf(m.hit)] && !m.Natural
 	}
 	for _, list := range [][]*Moment{s.effects, s.begins, s.commits, s.acks, s.polls} {
 		slices.SortStableFunc(list, func(a, b *Moment) int { return a.compare(b) })
@@ -87,42 +92,46 @@ func (s *survey) see(w *walker, e *Event) {
 	m := Moment{Pos: e.Pos, Desc: e.Desc, Rank: rank, chain: e.Fr, hit: e.Hit, tx: e.Tx, InTx: e.Tx != nil}
 	switch e.Kind {
 	case EvEffect:
-		s.reached[e.Pos] = true
+		s.reached[s.effectOf(e.Hit)] = true
 		m.Desc, m.Kind, m.Natural, m.Pool = e.Hit.Desc, e.Hit.Kind, e.Hit.natural, e.Hit.pool
-		s.note("effect", &s.effects, m)
+		s.note(&s.effects, m)
 	case EvCheck:
 		s.check(e, m)
 	case EvBegin:
-		s.note("begin", &s.begins, m)
+		s.note(&s.begins, m)
 	case EvCommit:
-		s.note("commit", &s.commits, m)
+		s.note(&s.commits, m)
 	case EvAck:
-		s.note("ack", &s.acks, m)
+		s.note(&s.acks, m)
 	case EvPoll:
 		s.last, m.Auto = e.Fr, e.Auto
-		s.note("poll", &s.polls, m)
+		s.note(&s.polls, m)
 	case EvTake:
 		s.last = e.Fr
 	}
 }
 
-func (s *survey) note(what string, list *[]*Moment, m Moment) {
+func (s *survey) note(list *[]*Moment, m Moment) {
 	s.seq++
 	m.seq = s.seq
-	// One effect can be an effect of several handlers, by way of a helper that they share.
-	own := m.Pos
-	if what == "effect" {
-		own = s.p.attribute(s.root, &Hit{chain: m.chain}).Pos
-	}
 	for _, o := range *list {
-		if o.Pos != m.Pos || what == "effect" && s.p.attribute(s.root, &Hit{chain: o.chain}).Pos != own {
+		if o.Pos != m.Pos || m.Kind != 0 && s.effectOf(o.hit) != s.effectOf(m.hit) {
 			continue
 		}
+		o.passed(m.chain)
 		o.Rank, o.Natural, o.Auto = max(o.Rank, m.Rank), o.Natural && m.Natural, o.Auto || m.Auto
 		o.InTx, o.Pool = o.InTx && m.InTx, o.Pool || m.Pool
 		return
 	}
+	m.chains = []*frame{m.chain}
 	*list = append(*list, &m)
+}
+
+// passed remembers a further call in which a place is passed.
+func (m *Moment) passed(fr *frame) {
+	if !slices.ContainsFunc(m.chains, func(o *frame) bool { return o == fr || o.hash == fr.hash }) {
+		m.chains = append(m.chains, fr)
+	}
 }
 
 func (s *survey) check(e *Event, m Moment) {
@@ -130,29 +139,30 @@ func (s *survey) check(e *Event, m Moment) {
 	for _, g := range s.checks {
 		if g.key == e.Site.Key {
 			g.Rank = max(g.Rank, m.Rank)
-			g.chains = append(g.chains, e.Fr)
+			g.passed(e.Fr)
 			return
 		}
 	}
 	s.seq++
 	m.seq = s.seq
-	g := &Guard{Moment: m, Store: e.Site.Store, Table: e.Site.Table, key: e.Site.Key, chains: []*frame{e.Fr}}
+	g := &Guard{Moment: m, Store: e.Site.Store, Table: e.Site.Table, key: e.Site.Key}
+	g.chains = []*frame{e.Fr}
 	g.tx, g.InTx = e.Site.Tx, e.Site.Tx != nil
 	s.checks = append(s.checks, g)
 }
 
 // tryChecks finds out which effects each check decides about by itself, and which all of them do.
 func (s *survey) tryChecks() {
-	missing := func(world World) map[Pos]bool {
-		got := make(map[Pos]bool)
+	missing := func(world World) map[effectOf]bool {
+		got := make(map[effectOf]bool)
 		in := s.run(world, func(_ *walker, e *Event) {
 			if e.Kind == EvEffect {
-				got[e.Pos] = true
+				got[s.effectOf(e.Hit)] = true
 			}
 		}, nil)
-		out := make(map[Pos]bool)
-		for pos := range s.reached {
-			out[pos] = !got[pos] && !in.gaveUp
+		out := make(map[effectOf]bool)
+		for x := range s.reached {
+			out[x] = !got[x] && !in.gaveUp
 		}
 		return out
 	}
@@ -180,17 +190,17 @@ func (s *survey) complete(h *Handler, v *Verdict, o *Order) {
 	}
 	s.guards(h, v)
 	for _, m := range s.begins {
-		if s.concerns(h, m.chain) {
+		if s.concernsAny(h, m.chains) {
 			h.Begins = append(h.Begins, *m)
 		}
 	}
 	for _, m := range s.commits {
-		if s.concerns(h, m.chain) {
+		if s.concernsAny(h, m.chains) {
 			h.Commits = append(h.Commits, *m)
 		}
 	}
 	for _, m := range s.acks {
-		if s.concerns(h, m.chain) {
+		if s.concernsAny(h, m.chains) {
 			h.Acks = append(h.Acks, *m)
 		}
 	}
@@ -210,6 +220,10 @@ func (s *survey) complete(h *Handler, v *Verdict, o *Order) {
 	if h.Unguarded == nil {
 		s.loses(h)
 	}
+}
+
+func (s *survey) concernsAny(h *Handler, chains []*frame) bool {
+	return slices.ContainsFunc(chains, func(fr *frame) bool { return s.concerns(h, fr) })
 }
 
 // concerns reports whether what happens in a call concerns a handler: it is on the way to it, or beneath it.
@@ -254,13 +268,13 @@ func (s *survey) takes(fr, up *frame) bool {
 
 // guards adds the checks of a handler, and what each is worth.
 func (s *survey) guards(h *Handler, v *Verdict) {
-	decided := func(by map[Pos]bool) bool {
-		return slices.ContainsFunc(h.Effects, func(m Moment) bool { return by[m.Pos] && !m.Again })
+	decided := func(by map[effectOf]bool) bool {
+		return slices.ContainsFunc(h.Effects, func(m Moment) bool { return by[effectOf{m.Pos, h.Pos}] && !m.Again })
 	}
 	alone := slices.ContainsFunc(s.checks, func(g *Guard) bool { return decided(s.decides[g.key]) })
 	for _, c := range s.checks {
 		g := *c
-		mine := slices.ContainsFunc(c.chains, func(fr *frame) bool { return s.concerns(h, fr) })
+		mine := s.concernsAny(h, c.chains)
 		switch u := h.Unguarded; {
 		case u != nil && u.Check != nil && u.Check.Key == g.key:
 			g.State = map[Reason]GuardState{LateCheck: GuardLate, Ignored: GuardIgnored, FailsOpen: GuardFailsOpen, Forgets: GuardForgets}[u.Reason]
@@ -298,7 +312,7 @@ func (s *survey) loses(h *Handler) {
 				mark := committedMark(w.st.trace)
 				stays = stays || mark != nil && mark.Site.Store != "name" && mark.Site.Store != "state"
 			case EvEffect:
-				undone = undone || !s.reached[e.Pos] && failedOn(w.st.trace)
+				undone = undone || !s.reached[s.effectOf(e.Hit)] && failedOn(w.st.trace)
 			}
 		}, nil)
 		if stays && !undone {
