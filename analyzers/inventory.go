@@ -228,7 +228,7 @@ func steps(h *flow.Handler, d inventory.Handler) []inventory.Step {
 		work = append(work, at{m.Rank, s})
 	}
 	for _, m := range h.Commits {
-		work = append(work, at{m.Rank, inventory.Step{Kind: inventory.StepCommit, What: "commit", Position: m.Pos.String()}})
+		work = append(work, at{m.Rank, inventory.Step{Kind: inventory.StepCommit, What: cmp.Or(m.Desc, "commit"), Position: m.Pos.String()}})
 	}
 	slices.SortStableFunc(work, func(a, b at) int { return cmp.Compare(a.rank, b.rank) })
 	for _, w := range work {

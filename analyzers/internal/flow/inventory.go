@@ -90,8 +90,9 @@ func (p *Program) Inventory(pkgs map[string]bool, vs []*Verdict) []*Handler {
 		}
 		inv.root(v, o)
 	}
-	inv.companion(pkgs)
-	if p.mayPay() {
+	pays := p.mayPay()
+	inv.companion(pkgs, pays)
+	if pays {
 		p.paying(pkgs, inv.pays)
 	}
 	settings := p.settings()
@@ -218,40 +219,4 @@ func (inv *inventory) pays(pos Pos, s *moneySite) {
 			h.Money = append(h.Money, c)
 		}
 	}
-}
-
-// companion adds the functions that the companion runtime calls: it marks the event in the transaction that it hands them.
-func (inv *inventory) companion(pkgs map[string]bool) {
-	for _, id := range inv.p.sortedIDs() {
-		f := inv.p.funcs[id]
-		if !pkgs[f.Pkg] || f.Test || f.Gen {
-			continue
-		}
-		for bi := range f.Blocks {
-			for ii := range f.Blocks[bi].Instrs {
-				c := f.Blocks[bi].Instrs[ii].Call
-				if c == nil || c.Pkg != know.Runtime || c.Recv != "" || c.Name != "Handle" && c.Name != "HandleBatch" || len(c.Args) < 3 {
-					continue
-				}
-				for _, b := range inv.p.handed(f, c.Args[2]) {
-					if g := inv.p.fn(b.Func); g != nil && inv.at[g.Pos] == nil {
-						inv.onRuntime(Root{Fn: g, Kind: RootRegistered, Edge: b.Edge, Pkg: f.Pkg, Client: know.Runtime})
-					}
-				}
-			}
-		}
-	}
-}
-
-func (inv *inventory) onRuntime(r Root) {
-	v := &Verdict{Root: r, Active: true}
-	s := inv.p.survey(v)
-	h := inv.handler(v, &frame{fn: r.Fn, takes: true})
-	h.GaveUp = s.gaveUp
-	for _, m := range s.effects {
-		m.InTx = m.InTx || m.Kind == EffDB && !m.Pool
-		h.Effects = append(h.Effects, *m)
-	}
-	h.Guards = []Guard{{Moment: Moment{Pos: r.Fn.Pos, Desc: "the mark of the companion runtime", InTx: true, Rank: -1}, State: GuardDecides, Store: "sql", Table: "processed_event"}}
-	h.Returns = true
 }

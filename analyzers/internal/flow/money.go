@@ -379,16 +379,21 @@ func (p *Program) paying(pkgs map[string]bool, visit func(Pos, *moneySite)) {
 		if r.Kind == RootParam && entered[r.Fn.ID] {
 			continue
 		}
-		in := newInterp(p, World{})
-		in.money = &moneyRun{sites: make(map[Pos]*moneySite), built: make(map[string][]builtVal)}
-		in.execute(r)
-		for id := range in.entered {
+		for id := range p.payingRoot(r, visit) {
 			entered[id] = true
 		}
-		for _, pos := range in.money.order {
-			visit(pos, in.money.sites[pos])
-		}
 	}
+}
+
+// payingRoot does this for one root, and returns the functions that it handed its message to.
+func (p *Program) payingRoot(r Root, visit func(Pos, *moneySite)) map[string]bool {
+	in := newInterp(p, World{})
+	in.money = &moneyRun{sites: make(map[Pos]*moneySite), built: make(map[string][]builtVal)}
+	in.execute(r)
+	for _, pos := range in.money.order {
+		visit(pos, in.money.sites[pos])
+	}
+	return in.entered
 }
 
 // Money are the money calls of the package's handlers whose key is not right.

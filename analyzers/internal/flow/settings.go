@@ -374,6 +374,11 @@ func (s *settings) callees(ids []string, n int) []string {
 
 // registers reports whether a call with a setting is the one that registers a handler's root.
 func (s *settings) registers(x setting, h *Handler) bool {
+	for _, b := range s.p.calledByCompanion(x.fn, x.call) {
+		if b.Func == h.Root.Fn.ID {
+			return true
+		}
+	}
 	for _, a := range x.call.Args {
 		for _, b := range s.p.handed(x.fn, a) {
 			if b.Func == h.Root.Fn.ID {

@@ -42,6 +42,7 @@ var Settings = []SettingRow{
 	{Pkg: cloudev + "/protocol/kafka_sarama", Name: "NewConsumer", Sets: TopicSetting, Arg: 3},
 	{Pkg: Runtime, Name: "Handle", Sets: TopicSetting, Arg: 1},
 	{Pkg: Runtime, Name: "HandleBatch", Sets: TopicSetting, Arg: 1},
+	{Pkg: Runtime, Name: "HandleCall", Sets: TopicSetting, Arg: 1},
 }
 
 // A SettingField is a field of a configuration, or a key of one that is a map, that holds a setting.

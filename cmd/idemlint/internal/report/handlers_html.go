@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/inventory"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 )
 
 //go:embed handlers.tmpl
@@ -79,6 +83,12 @@ type (
 
 	item struct{ What, Place, Note string }
 )
+
+// Short is a place without its directories and column: a box of the flow has little room.
+func (handlersView) Short(place string) string {
+	p := finding.ParsePosition(place)
+	return path.Base(filepath.ToSlash(p.File)) + ":" + strconv.Itoa(p.Line)
+}
 
 var verdictClasses = map[inventory.Verdict]string{inventory.Unguarded: "bad", inventory.AtMostOnce: "warn", inventory.GivenUp: "warn",
 	inventory.Guarded: "good", inventory.Idempotent: "good", inventory.NoEffect: "dim"}
