@@ -69,12 +69,19 @@ func verdict(h *flow.Handler) (inventory.Verdict, string) {
 		return inventory.GivenUp, "it is too large to be looked at whole"
 	case h.Loses != nil:
 		return inventory.AtMostOnce, "the mark stays when " + h.Loses.Desc + " has failed: the next delivery does not do it either"
-	case effects > natural && !slices.ContainsFunc(h.Guards, func(g flow.Guard) bool { return g.State == flow.GuardDecides }):
-		return inventory.Guarded, "no check decides by itself: a repeat runs into what the first delivery left"
-	case effects > natural:
+	case effects > 0 && slices.ContainsFunc(h.Guards, func(g flow.Guard) bool { return g.State == flow.GuardDecides }):
 		return inventory.Guarded, ""
+	case effects > natural:
+		return inventory.Guarded, "no check decides by itself: a repeat runs into what the first delivery left"
 	case effects > 0:
 		return inventory.Idempotent, "what it writes is there already when it writes again"
+	}
+	// What cannot be seen is no effect that could be reported, though it may well be one.
+	for _, c := range h.Money {
+		return inventory.GivenUp, "nothing in sight shows what " + c.Desc + " does"
+	}
+	for _, o := range h.Open {
+		return inventory.GivenUp, "nothing in sight implements " + o.Name
 	}
 	return inventory.NoEffect, ""
 }

@@ -9,7 +9,7 @@ type Verdict string
 const (
 	Unguarded  Verdict = "unguarded"            // it does an effect again: R-KFK-IDEM-X1
 	AtMostOnce Verdict = "at most once"         // none, even when a remote effect failed: the mark stays
-	GivenUp    Verdict = "given up"             // not known: the handler is too large to be looked at whole
+	GivenUp    Verdict = "given up"             // not known: it is too large to be looked at whole, or calls what is out of sight
 	Guarded    Verdict = "guarded"              // none: a processed-event check stops it
 	Idempotent Verdict = "idempotent by nature" // it writes again what is there
 	NoEffect   Verdict = "no effect"            // there is nothing to do twice

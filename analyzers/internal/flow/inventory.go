@@ -28,6 +28,7 @@ type Handler struct {
 	AckFaults []*AckFault
 	Outside   []*Outside
 	Money     []*MoneyCall
+	Open      []Open  // its calls of which nothing in sight says what they do
 	Loses     *Moment // the first effect after whose failure the mark stays
 
 	chain *frame          // of what made it known
@@ -142,7 +143,19 @@ func (inv *inventory) root(v *Verdict, o *Order) {
 	}
 	for _, h := range own {
 		h.GaveUp = h.GaveUp || v.GaveUp
+		h.open(v.Open)
 		s.complete(h, v, o)
+	}
+}
+
+// open adds those of a root's calls that stand in the handler.
+func (h *Handler) open(calls []Open) {
+	for _, o := range calls {
+		for bi := range h.Fn.Blocks {
+			if slices.ContainsFunc(h.Fn.Blocks[bi].Instrs, func(in Instr) bool { return in.Call != nil && in.Pos == o.Pos }) && !slices.Contains(h.Open, o) {
+				h.Open = append(h.Open, o)
+			}
+		}
 	}
 }
 

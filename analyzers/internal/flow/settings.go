@@ -187,8 +187,8 @@ func (s *settings) arguments(f *Func, param, depth int) (values []string, ok boo
 	return values, !first
 }
 
-// of finds the client, topics and group of a handler: from where it is registered, from what makes its client, or, when
-// that cannot be told, from what the whole program has only one of.
+// of finds the client, topics and group of a handler: from where it is registered, or from what makes its client. What
+// is set elsewhere in the program may be for other clients.
 func (s *settings) of(h *Handler) Source {
 	src := Source{Client: s.client(h)}
 	if src.Client == "" {
@@ -209,13 +209,7 @@ func (s *settings) of(h *Handler) Source {
 				return only(found, sets)
 			}
 		}
-		var all []setting
-		for _, x := range s.all {
-			if x.client == src.Client && x.sets == sets {
-				all = append(all, x)
-			}
-		}
-		return only(all, sets)
+		return nil
 	}
 	if g := pick(know.GroupSetting); len(g) == 1 {
 		src.Group = g[0]
@@ -309,11 +303,9 @@ func (s *settings) near(h *Handler) [][]string {
 	}
 	root := h.Root.Fn
 	way := []string{root.ID}
-	if h.Root.Edge != nil {
-		for _, id := range s.p.sortedIDs() {
-			if f := s.p.funcs[id]; f.Pkg == h.Root.Pkg && slices.ContainsFunc(s.of1[id], func(x setting) bool { return x.call != nil && s.registers(x, h) }) {
-				way = append(way, id)
-			}
+	for _, x := range s.all {
+		if x.call != nil && s.registers(x, h) {
+			way = append(way, x.fn.ID)
 		}
 	}
 	add(way)
@@ -379,12 +371,17 @@ func (s *settings) registers(x setting, h *Handler) bool {
 			return true
 		}
 	}
+	_, name := splitType(h.Root.Fn.Name)
+	implements := func(typ string) bool {
+		m := s.p.method(typ, name)
+		return m != nil && m.Fn == h.Root.Fn.ID
+	}
 	for _, a := range x.call.Args {
+		if d := x.fn.def(a); a >= 0 && d != nil && d.Op == OpMakeIface && implements(d.S) {
+			return true
+		}
 		for _, b := range s.p.handed(x.fn, a) {
-			if b.Func == h.Root.Fn.ID {
-				return true
-			}
-			if m := s.p.method(b.Type, h.Root.Fn.Name[strings.LastIndexByte(h.Root.Fn.Name, '.')+1:]); b.Type != "" && m != nil && m.Fn == h.Root.Fn.ID {
+			if b.Func == h.Root.Fn.ID || b.Type != "" && implements(b.Type) {
 				return true
 			}
 		}

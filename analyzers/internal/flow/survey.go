@@ -39,10 +39,14 @@ const surveyRuns = 12
 
 // survey runs the root of a verdict on a first delivery, and then with its checks one by one.
 func (p *Program) survey(v *Verdict) *survey {
-	s := &survey{p: p, root: v.Root, wrote: v.wrote, have: make(map[string]bool), reached: make(map[effectOf]bool),
+	s := &survey{p: p, root: v.Root, have: make(map[string]bool), reached: make(map[effectOf]bool),
 		decides: make(map[string]map[effectOf]bool)}
-	in := s.run(World{}, s.see, s.enters)
-	s.gaveUp = in.gaveUp
+	s.gaveUp = s.run(World{}, s.see, s.enters).gaveUp
+	if len(v.wrote) > 0 {
+		// A look for what the root itself writes finds nothing the first time. A look for other rows of the table may.
+		s.wrote = v.wrote
+		s.gaveUp = s.run(World{}, s.see, s.enters).gaveUp || s.gaveUp
+	}
 	again := make(map[effectOf]bool)
 	for _, h := range v.again {
 		again[s.effectOf(h)] = true
@@ -189,22 +193,10 @@ func (s *survey) complete(h *Handler, v *Verdict, o *Order) {
 		}
 	}
 	s.guards(h, v)
-	for _, m := range s.begins {
-		if s.concernsAny(h, m.chains) {
-			h.Begins = append(h.Begins, *m)
-		}
-	}
-	for _, m := range s.commits {
-		if s.concernsAny(h, m.chains) {
-			h.Commits = append(h.Commits, *m)
-		}
-	}
-	for _, m := range s.acks {
-		if s.concernsAny(h, m.chains) {
-			h.Acks = append(h.Acks, *m)
-		}
-	}
-	h.Returns = s.root.Kind == RootRegistered && know.AcksOnReturn(know.Client(know.Normal(s.root.Client)))
+	s.copy(h, &h.Begins, s.begins)
+	s.copy(h, &h.Commits, s.commits)
+	s.copy(h, &h.Acks, s.acks)
+	h.Returns = h.Returns || s.root.Kind == RootRegistered && know.AcksOnReturn(know.Client(know.Normal(s.root.Client)))
 	if o != nil {
 		for _, f := range o.Acks {
 			if s.p.attribute(s.root, f.Effect).Pos == h.Pos {
@@ -219,6 +211,15 @@ func (s *survey) complete(h *Handler, v *Verdict, o *Order) {
 	}
 	if h.Unguarded == nil {
 		s.loses(h)
+	}
+}
+
+// copy adds what concerns a handler, and is not known of it by way of another root.
+func (s *survey) copy(h *Handler, to *[]Moment, from []*Moment) {
+	for _, m := range from {
+		if s.concernsAny(h, m.chains) && !slices.ContainsFunc(*to, func(o Moment) bool { return o.Pos == m.Pos }) {
+			*to = append(*to, *m)
+		}
 	}
 }
 
@@ -274,6 +275,9 @@ func (s *survey) guards(h *Handler, v *Verdict) {
 	alone := slices.ContainsFunc(s.checks, func(g *Guard) bool { return decided(s.decides[g.key]) })
 	for _, c := range s.checks {
 		g := *c
+		if slices.ContainsFunc(h.Guards, func(o Guard) bool { return o.Pos == g.Pos }) {
+			continue // by way of another root
+		}
 		mine := s.concernsAny(h, c.chains)
 		switch u := h.Unguarded; {
 		case u != nil && u.Check != nil && u.Check.Key == g.key:
