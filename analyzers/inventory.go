@@ -77,11 +77,11 @@ func verdict(h *flow.Handler) (inventory.Verdict, string) {
 		return inventory.Idempotent, "what it writes is there already when it writes again"
 	}
 	// What cannot be seen is no effect that could be reported, though it may well be one.
-	for _, c := range h.Money {
-		return inventory.GivenUp, "nothing in sight shows what " + c.Desc + " does"
+	if len(h.Money) > 0 {
+		return inventory.GivenUp, "nothing in sight shows what " + h.Money[0].Desc + " does"
 	}
-	for _, o := range h.Open {
-		return inventory.GivenUp, "nothing in sight implements " + o.Name
+	if len(h.Open) > 0 {
+		return inventory.GivenUp, "nothing in sight implements " + h.Open[0].Name
 	}
 	return inventory.NoEffect, ""
 }

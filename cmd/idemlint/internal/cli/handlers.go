@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/report"
@@ -12,6 +14,9 @@ import (
 // handlers prints the inventory. Whatever it holds, the exit status is 0 when everything was analysed.
 func (c Command) handlers(ctx context.Context, args []string) (int, error) {
 	call, err := c.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return ExitClean, c.help([]string{"handlers"})
+	}
 	if err != nil {
 		return ExitError, err
 	}
