@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -70,7 +71,7 @@ func (o *ordering) coupleRow(w *walker, m, e *Event) {
 // couple finds out how a mark and a write miss each other.
 func (o *ordering) couple(w *walker, m, e *Event, markFirst bool) {
 	s, h := m.Site, e.Hit
-	if h.Kind != EffDB || m.Pos == e.Pos || markFirst && completes(w.st.trace, m, h) {
+	if h.Kind != EffDB || m.Pos == e.Pos {
 		return
 	}
 	switch {
@@ -96,16 +97,11 @@ func (o *ordering) couple(w *walker, m, e *Event, markFirst bool) {
 
 // completes reports whether a write says, in the row that is the mark, what became of a remote call: no transaction can
 // hold the row, the call and its outcome.
-func completes(trace, m *Event, h *Hit) bool {
-	if h.Table == "" || !strings.EqualFold(h.Table, m.Site.Table) || !strings.HasPrefix(h.Desc, "UPDATE ") {
+func (o *ordering) completes(m *Event, h *Hit) bool {
+	if m.Site == nil || h.Table == "" || !strings.EqualFold(h.Table, m.Site.Table) || !strings.HasPrefix(h.Desc, "UPDATE ") {
 		return false
 	}
-	for a := trace; a != nil && a != m; a = a.Prev {
-		if a.Kind == EvEffect && a.Hit.Kind != EffDB && a.Hit.Kind != EffRedis {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.effects, func(e *Hit) bool { return e.Kind != EffDB && e.Kind != EffRedis })
 }
 
 // commitBetween reports MarkCommitted when the mark's transaction was over before the write.
@@ -150,7 +146,7 @@ func (p *Program) outside(first *ordering, wrote map[string]bool, out *Order) {
 	done := make(map[string]bool)
 	for _, k := range keys {
 		pr := first.pairs[k]
-		if dup.reached[pr.write.Pos] || !first.accepted(pr, wrote, decides) {
+		if dup.reached[pr.write.Pos] || first.completes(pr.mark, pr.write.Hit) || !first.accepted(pr, wrote, decides) {
 			continue
 		}
 		x := &Outside{Kind: pr.kind, Mark: desc(pr.mark), MarkPos: pr.mark.Pos, Write: pr.write.Hit, at: pr.mark.Fr}
