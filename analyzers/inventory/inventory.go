@@ -50,12 +50,11 @@ type GuardState string
 
 // The states of checks.
 const (
-	Decides    GuardState = "decides"
-	Ignored    GuardState = "does not decide"
-	FailsOpen  GuardState = "fails open"
-	Late       GuardState = "comes late"
-	Forgets    GuardState = "forgets at restart"
-	Unreported GuardState = ""
+	Decides   GuardState = "decides"
+	Ignored   GuardState = "does not decide"
+	FailsOpen GuardState = "fails open"
+	Late      GuardState = "comes late"
+	Forgets   GuardState = "forgets at restart"
 )
 
 // A Guard is a check whether the event has been processed.

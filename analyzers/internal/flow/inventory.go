@@ -142,7 +142,7 @@ func (inv *inventory) root(v *Verdict, o *Order) {
 		own = append(own, h)
 	}
 	for _, h := range own {
-		h.GaveUp = h.GaveUp || v.GaveUp
+		h.GaveUp = h.GaveUp || v.GaveUp || s.gaveUp && len(h.Effects) == 0
 		h.open(v.Open)
 		s.complete(h, v, o)
 	}

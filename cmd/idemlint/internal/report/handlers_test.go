@@ -125,7 +125,7 @@ func TestTheTableColoursVerdictsAndKeepsItsColumns(t *testing.T) {
 	if got := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured.String(), ""); got != plain.String() {
 		t.Errorf("in colour:\n%s\nplain:\n%s", got, plain.String())
 	}
-	for _, want := range []string{"1, 1 without a right key", "2 handlers: 1 unguarded, 1 no effect", "till.go:9:1"} {
+	for _, want := range []string{"unguarded  Till.onPaid  franz-go  paid", "1, 1 without a right key", "2 handlers: 1 unguarded, 1 no effect", "till.go:9:1"} {
 		if !strings.Contains(plain.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, plain.String())
 		}
