@@ -253,10 +253,14 @@ func (s *settings) client(h *Handler) string {
 		return ""
 	}
 	fns := []*Func{h.Fn, h.Root.Fn}
+	for f := h.Poll.chain; f != nil; f = f.up {
+		fns = append(fns, f.fn) // a wrapper of the client may do the polling
+	}
+	n := len(fns)
 	for id := range h.path {
 		fns = append(fns, s.p.fn(id))
 	}
-	sort.SliceStable(fns[2:], func(i, j int) bool { return fns[i+2].ID < fns[j+2].ID })
+	sort.SliceStable(fns[n:], func(i, j int) bool { return fns[n+i].ID < fns[n+j].ID })
 	for _, f := range fns {
 		for _, q := range f.Params {
 			if c := of(q.T); c != "" {
