@@ -100,3 +100,4 @@ EXECUTE q (1);
 DECLARE c CURSOR FOR SELECT 1;
 CHECKPOINT;
 UPDATE orders SET orders.state = 1 WHERE orders.id = $1;
+UPDATE stock SET left_over=-left_over WHERE id=+$1;
