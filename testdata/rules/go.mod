@@ -34,6 +34,7 @@ require (
 	github.com/go-redis/redis/v8 v8.11.5
 	github.com/gofrs/uuid/v5 v5.4.0
 	github.com/gomodule/redigo v1.9.2
+	github.com/idemlint/idemlint v0.0.0
 	github.com/jackc/pgx/v4 v4.18.3
 	github.com/lib/pq v1.10.9
 	github.com/satori/go.uuid v1.2.0
@@ -117,3 +118,5 @@ replace github.com/confluentinc/confluent-kafka-go/v2 => ./stubs/confluent
 replace example.com/berths => ./stubs/berths
 
 replace github.com/lovoo/goka => ./stubs/goka
+
+replace github.com/idemlint/idemlint => ./stubs/companion

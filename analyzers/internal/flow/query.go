@@ -107,8 +107,8 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 	}
 	v.Sinks = p.sinksOf(r, first)
 	v.checks, v.wrote = sortedSites(first.sites), wrote
-	if !v.Active || first.producer {
-		return v
+	if !v.Active || first.producer || r.Client == know.Runtime {
+		return v // the companion runtime asks before it calls a handler
 	}
 	dup, wrote, dupe := p.duplicate(r, wrote, first)
 	v.GaveUp = v.GaveUp || dup.gaveUp

@@ -27,7 +27,7 @@ func (c *sqlCall) mark(tx *Tx) *site {
 			}
 			if i < len(part.Rows[0]) {
 				for _, p := range part.Rows[0][i].Params {
-					if v := c.bind(p); v == nil || !c.madeNow(v) {
+					if v := c.bind(p); v == nil || !c.madeNow(v) && !c.ofAnother(col, v) {
 						named = true
 					}
 				}
@@ -46,6 +46,13 @@ func (c *sqlCall) mark(tx *Tx) *site {
 		return &site{Pos: c.at(), Desc: "INSERT INTO " + showTable(table), Store: "sql", Table: table, Tx: tx, Batch: c.manyKeys(part)}
 	}
 	return nil
+}
+
+// ofAnother reports whether a column whose name may mean the event's id, or something that an event is about (webhook_id,
+// notification_id), gets the id of a row that was read.
+func (c *sqlCall) ofAnother(col string, v *Value) bool {
+	t := c.w.deep(v)
+	return !know.EventID(col) && t.has(FromRow) && !t.has(FromEventID)
 }
 
 // freshID reports whether a plain INSERT has an id of its own that is made on this very delivery: then the id is the

@@ -187,6 +187,8 @@ var kafkaRows = []Row{
 
 	// cloudevents
 	{cloudev + "/client", "Client", "StartReceiver", Register, 1, -1},
+
+	{Runtime, "", "Handle|HandleBatch", Register, 2, -1},
 	{cloudev + "/client", "Client", "Send|Request", Produce, 1, -1},
 	{cloudev + "/event", "Event", "SetID", EventIDSink, 0, -1},
 	{cloudev + "/event", "EventWriter", "SetID", EventIDSink, 0, -1},

@@ -272,5 +272,9 @@ func (l *lexer) operator() {
 		}
 		i++
 	}
+	// PostgreSQL lets an operator end in a sign only where it has a character that no sign follows: "=-x" is two.
+	for i > l.pos+1 && (l.text[i-1] == '-' || l.text[i-1] == '+') && !strings.ContainsAny(l.text[l.pos:i], "~!@#%^&|") {
+		i--
+	}
 	l.emit(tokOp, max(i, l.pos+1))
 }

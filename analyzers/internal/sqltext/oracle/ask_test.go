@@ -121,7 +121,7 @@ func (v *view) pgInsert(s *pg.InsertStmt) {
 			}
 			v.add("target where %v", c.Infer.WhereClause != nil)
 		}
-		v.pgSet(c.TargetList)
+		v.pgSet(c.TargetList, s.Relation)
 		v.pgWhere(c.WhereClause)
 	}
 	v.list("returning", targets(s.ReturningList))
@@ -134,16 +134,20 @@ func plain(s *pg.SelectStmt) bool {
 func (v *view) pgUpdate(s *pg.UpdateStmt) {
 	v.add("table %s", rangeVar(s.Relation))
 	v.pgWith(s.WithClause)
-	v.pgSet(s.TargetList)
+	v.pgSet(s.TargetList, s.Relation)
 	v.pgFrom(s.FromClause)
 	v.pgWhere(s.WhereClause)
 	v.list("returning", targets(s.ReturningList))
 }
 
-// pgSet adds the assignments with the columns each value mentions.
-func (v *view) pgSet(list []*pg.Node) {
+// pgSet adds the assignments with the columns each value mentions. SET t.a is a field of a column t to PostgreSQL; where t
+// is the table, we read what MySQL reads, and PostgreSQL fails to find the column.
+func (v *view) pgSet(list []*pg.Node, table *pg.RangeVar) {
 	for _, t := range list {
 		r := t.GetResTarget()
+		if r.Indirection != nil && (r.Name == table.GetRelname() || r.Name == table.GetAlias().GetAliasname()) {
+			r.Name = r.Indirection[0].GetString_().GetSval()
+		}
 		value := r.Val
 		if m := value.GetMultiAssignRef(); m != nil {
 			value = m.Source

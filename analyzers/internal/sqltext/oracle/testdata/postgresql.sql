@@ -99,3 +99,5 @@ PREPARE q AS INSERT INTO t VALUES ($1);
 EXECUTE q (1);
 DECLARE c CURSOR FOR SELECT 1;
 CHECKPOINT;
+UPDATE orders SET orders.state = 1 WHERE orders.id = $1;
+UPDATE stock SET left_over=-left_over WHERE id=+$1;
