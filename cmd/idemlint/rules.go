@@ -17,6 +17,7 @@ func ruleSet() rules.Set {
 		Analyzers: analyzers.All(),
 		Settle:    settle,
 		SQL:       sql,
+		Handlers:  analyzers.Inventory,
 		URL:       analyzers.URL,
 		Explain:   analyzers.Explain,
 		Pages:     pages,

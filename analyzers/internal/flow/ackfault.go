@@ -40,17 +40,20 @@ func waited(trace, e *Event, depth int) bool {
 }
 
 // marked reports whether a mark that tells the next delivery to do nothing is committed by then.
-func marked(e *Event) bool {
+func marked(e *Event) bool { return committedMark(e.Prev) != nil }
+
+// committedMark is the last mark on a path whose transaction is over, or that was in none.
+func committedMark(trace *Event) *Event {
 	over := make(map[*Tx]bool)
-	for a := e.Prev; a != nil; a = a.Prev {
+	for a := trace; a != nil; a = a.Prev {
 		switch {
 		case a.Kind == EvCommit && a.Tx != nil:
 			over[top1(a.Tx)] = true
 		case a.Kind == EvCheck && !a.Site.Look && a.Site.Store != "memory" && a.Outcome == outFresh && (a.Site.Tx == nil || over[top1(a.Site.Tx)]):
-			return true
+			return a
 		}
 	}
-	return false
+	return nil
 }
 
 // unhandled is an effect that failed, when nothing that happened since takes care of the message.

@@ -40,6 +40,7 @@ type Hit struct {
 	mark    string // the place in a store where a look asks
 	row     string // of an INSERT: the key of the look that has just asked for its row
 	cache   bool   // a Redis key that is set or deleted
+	natural bool   // it lands on the same state when repeated
 }
 
 // A site is a statement or call that tells whether an event was there before.

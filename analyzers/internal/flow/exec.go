@@ -203,10 +203,7 @@ func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []e
 		}
 		args = args[:len(fn.Params)]
 	}
-	if fr.takes {
-		w.in.entered[fn.ID] = true
-		w.took()
-	}
+	w.enters(fr)
 	exits := w.in.run(fn, args, w.st, fr)
 	w.swallows(fr, exits)
 	for i := range exits {
@@ -387,6 +384,17 @@ func (w *walker) pathAt(v *Value) string {
 	return ""
 }
 
+// enters notes that a call gets the message, or an event that a dispatcher made of it.
+func (w *walker) enters(fr *frame) {
+	if fr.takes {
+		w.in.entered[fr.fn.ID] = true
+		w.took()
+	}
+	if w.in.onEnter != nil && (fr.takes || fr.event) {
+		w.in.onEnter(fr)
+	}
+}
+
 // enterDyn runs a function found through a value.
 func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, ref Pos) []exit {
 	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free, dyn: true, refPos: ref}
@@ -407,10 +415,7 @@ func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, 
 		args = append(args, top)
 	}
 	args = args[:len(fn.Params)]
-	if fr.takes {
-		w.in.entered[fn.ID] = true
-		w.took()
-	}
+	w.enters(fr)
 	exits := w.in.run(fn, args, w.st, fr)
 	w.swallows(fr, exits)
 	for i := range exits {

@@ -58,10 +58,11 @@ type interp struct {
 	active   bool            // a message was seen
 	entered  map[string]bool // functions that got a message whole
 	watching
-	asked map[string]bool // checks of whose outcome more than the error is looked at
-	onSQL func(ran)       // a statement is executed
-	money *moneyRun       // set when money calls are looked for
-	wires *wires          // set when the program is put together
+	asked   map[string]bool // checks of whose outcome more than the error is looked at
+	onSQL   func(ran)       // a statement is executed
+	onEnter func(*frame)    // a function gets the message, or an event
+	money   *moneyRun       // set when money calls are looked for
+	wires   *wires          // set when the program is put together
 
 	leaves map[string][]remains // what is in the rows afterwards
 	rows   *relayRun            // set when relays of stored rows are looked for

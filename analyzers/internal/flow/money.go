@@ -362,26 +362,38 @@ func (p *Program) Money(pkgs map[string]bool) []*MoneyCall {
 	}
 	var out []*MoneyCall
 	seen := make(map[Pos]bool)
+	p.paying(pkgs, func(pos Pos, s *moneySite) {
+		if c := s.verdict(); c != nil && !seen[pos] {
+			seen[pos] = true
+			out = append(out, c)
+		}
+	})
+	sort.SliceStable(out, func(i, j int) bool { return less(out[i].Pos, out[j].Pos) })
+	return out
+}
+
+// paying runs the roots of the given packages on a first delivery and visits the places where money is moved.
+func (p *Program) paying(pkgs map[string]bool, visit func(Pos, *moneySite)) {
 	entered := make(map[string]bool)
 	for _, r := range p.Roots(pkgs) {
 		if r.Kind == RootParam && entered[r.Fn.ID] {
 			continue
 		}
-		in := newInterp(p, World{})
-		in.money = &moneyRun{sites: make(map[Pos]*moneySite), built: make(map[string][]builtVal)}
-		in.execute(r)
-		for id := range in.entered {
+		for id := range p.payingRoot(r, visit) {
 			entered[id] = true
 		}
-		for _, pos := range in.money.order {
-			if c := in.money.sites[pos].verdict(); c != nil && !seen[pos] {
-				seen[pos] = true
-				out = append(out, c)
-			}
-		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return less(out[i].Pos, out[j].Pos) })
-	return out
+}
+
+// payingRoot does this for one root, and returns the functions that it handed its message to.
+func (p *Program) payingRoot(r Root, visit func(Pos, *moneySite)) map[string]bool {
+	in := newInterp(p, World{})
+	in.money = &moneyRun{sites: make(map[Pos]*moneySite), built: make(map[string][]builtVal)}
+	in.execute(r)
+	for _, pos := range in.money.order {
+		visit(pos, in.money.sites[pos])
+	}
+	return in.entered
 }
 
 // Money are the money calls of the package's handlers whose key is not right.

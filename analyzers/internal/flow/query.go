@@ -66,6 +66,7 @@ type Verdict struct {
 	Internal  string // what went wrong in the engine, for -debug
 
 	checks []*site         // the checks that were asked
+	again  []*Hit          // the effects that a repeat reaches, whatever makes it
 	wrote  map[string]bool // what the first delivery leaves behind
 }
 
@@ -151,6 +152,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 			}
 		}
 	}
+	v.again = hits
 	byPos := make(map[Pos]*Unguarded)
 	for _, h := range hits {
 		u := p.attribute(r, h)

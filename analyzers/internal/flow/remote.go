@@ -246,7 +246,9 @@ func (w *walker) transported(ins *Instr, clients []*Value, recv, req *Value) []e
 	var out []exit
 	run := func(v *Value, typ, method string) bool {
 		if pkg, _ := splitType(typ); know.Under(know.Normal(pkg), know.Runtime) { // it sets the key itself
-			out = append(out, w.quiet(ins)...)
+			sub := *w
+			sub.st = w.st.fork()
+			out = append(out, sub.keyed(ins, req)...)
 			return true
 		}
 		m := w.in.prog.method(typ, method)
@@ -320,6 +322,17 @@ func (w *walker) httpPost(ins *Instr, recv, url *Value) []exit {
 		}
 	}
 	return w.leaves(ins, "POST", url, req, outside)
+}
+
+// keyed sends a request through the companion runtime's transport, which gives it the event's key.
+func (w *walker) keyed(ins *Instr, req *Value) []exit {
+	method, url := w.kept(req, "{method}"), w.kept(req, "{url}")
+	if w.in.money == nil || method == nil || url == nil || !repeats(method.S) || !w.urlMoney(ins, url) {
+		return w.quiet(ins)
+	}
+	at := shownURL(url)
+	return w.pays(ins, remoteCall{desc: strings.TrimSpace("HTTP " + strings.ToUpper(method.S) + " " + at), ns: "http " + hostOf(url), op: method.S + " " + at,
+		key: &Value{K: VNotNil, T: Taint{Bits: FromEventID | FromPayload}}})
 }
 
 // leaves is the moment at which a request leaves.

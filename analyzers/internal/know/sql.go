@@ -11,6 +11,7 @@ const (
 var sqlRows = []Row{
 	// pgx: Conn, Tx, pool and their transactions share their methods.
 	{pgx, "*", "Exec", SQLExec, 1, 2},
+	{Runtime, "", "Queue", SQLExec, 2, 3},
 	{pgx, "*", "Query", SQLQuery, 1, 2},
 	{pgx, "*", "QueryRow", SQLQueryRow, 1, 2},
 	{pgx, "*", "QueryFunc", SQLQuery, 1, 2},

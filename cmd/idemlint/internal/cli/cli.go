@@ -97,15 +97,7 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	}
 	meter := c.newMeter()
 	defer meter.stop()
-	linter := lint.Linter{
-		Rules:         c.Rules,
-		Tool:          c.Tool,
-		Dir:           dir,
-		BuildFlags:    call.buildFlags,
-		AnalyzerFlags: call.analyzerFlags,
-		Progress:      meter,
-		Analysed:      meter.count,
-	}
+	linter := c.linter(call, dir, meter)
 	result, err := linter.Run(ctx, call.patterns)
 	if err != nil {
 		return ExitError, err
@@ -115,6 +107,18 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	}
 	r := &run{Command: c, call: call, linter: linter, keep: keep, meter: meter}
 	return r.conclude(ctx, result)
+}
+
+func (c Command) linter(call *call, dir string, m *meter) lint.Linter {
+	return lint.Linter{
+		Rules:         c.Rules,
+		Tool:          c.Tool,
+		Dir:           dir,
+		BuildFlags:    call.buildFlags,
+		AnalyzerFlags: call.analyzerFlags,
+		Progress:      m,
+		Analysed:      m.count,
+	}
 }
 
 // checkDirs finds directories that are not there before the go command does, whose words for it are its own.

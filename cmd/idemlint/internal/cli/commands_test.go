@@ -85,6 +85,10 @@ func TestAWrongCallOfASubcommandSaysTheRightOne(t *testing.T) {
 		{[]string{"sql", "shop.go"}, dir, "shop.go is a Go file; SQL in Go code is looked at with its package: idemlint ./..."},
 		{[]string{"sql", "a.sql", "-json"}, dir, "flags go before the packages: idemlint -json a.sql"},
 		{[]string{"sql", "-diff", "a.sql"}, dir, "sql only reports; for -fix, -diff, -baseline and -new-from-rev run it all: idemlint ./..."},
+		{[]string{"handlers", "-fix"}, dir, "handlers lists all handlers, with or without findings; -rules, -fix, -diff, -baseline and -new-from-rev are for findings: idemlint ./..."},
+		{[]string{"handlers", "-format", "sarif"}, dir, "handlers are shown as text, json or html, and findings as sarif: idemlint -format sarif ./..."},
+		{[]string{"handlers", "./nowhere"}, dir, "no directory ./nowhere; name a directory (./consumer), an import path, or ./... for everything below the current directory"},
+		{[]string{"handler"}, dir, `no command or package "handler"; did you mean "idemlint handlers"?`},
 		{[]string{"completion"}, dir, "name a shell: idemlint completion bash|zsh|fish"},
 		{[]string{"completion", "fissh"}, dir, `no completion for "fissh"; did you mean "fish"?`},
 		{[]string{"completion", "tcsh"}, dir, `no completion for "tcsh"; there is one for bash, zsh, fish`},
@@ -96,6 +100,57 @@ func TestAWrongCallOfASubcommandSaysTheRightOne(t *testing.T) {
 			wantStatus(t, got, 2)
 			wantContains(t, "standard error", got.stderr, "idemlint: "+tt.want+"\n")
 		})
+	}
+}
+
+const handlersShop = `
+-- go.mod --
+module example.com/shop
+
+go 1.24
+-- shop.go --
+package shop
+
+func HandleOrder() {}
+
+func BadHandler() {}
+-- dep/dep.go --
+package dep
+
+func HandleOther() {}
+-- broken/broken.go --
+package broken
+
+func HandleNothing() { undefined() }
+`
+
+func TestHandlersAreThoseOfTheNamedPackagesWhateverWasFound(t *testing.T) {
+	t.Parallel()
+	got := idemlint(t, module(t, handlersShop), "handlers", ".")
+	wantStatus(t, got, 0)
+	wantContains(t, "standard output", got.stdout, "guarded  HandleOrder", "shop.go:3:6", "1 handler: 1 guarded")
+}
+
+func TestAnInventoryThatLacksAPackageSaysSo(t *testing.T) {
+	t.Parallel()
+	got := idemlint(t, module(t, handlersShop), "handlers", "-json", "./...")
+	wantStatus(t, got, 2)
+	wantContains(t, "standard output", got.stdout, `"name": "HandleOrder"`, `"name": "HandleOther"`, `"package example.com/shop/broken does not build`)
+	wantContains(t, "standard error", got.stderr, "package example.com/shop/broken does not build")
+}
+
+func TestAnInventoryIsWrittenToTheFileThatIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := module(t, handlersShop)
+	got := idemlint(t, dir, "handlers", "-format", "html", "-o", "handlers.html", ".")
+	wantStatus(t, got, 0)
+	page, err := os.ReadFile(filepath.Join(dir, "handlers.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantContains(t, "the page", string(page), "<!DOCTYPE html>", "HandleOrder")
+	if got.stdout != "" {
+		t.Errorf("standard output:\n%s", got.stdout)
 	}
 }
 
@@ -144,7 +199,7 @@ func TestEveryShellIsToldEveryFlagAndCommand(t *testing.T) {
 			for _, flag := range []string{"C", "config", "rules", "json", "tags", "strict", "tests", "badcheck.limit"} {
 				wantContains(t, "the script", got.stdout, strings.ReplaceAll(form.flag, "%s", flag))
 			}
-			for _, command := range []string{"help", "explain", "init", "sql", "completion", "version"} {
+			for _, command := range []string{"help", "explain", "handlers", "init", "sql", "completion", "version"} {
 				wantContains(t, "the script", got.stdout, strings.ReplaceAll(form.command, "%s", command))
 			}
 		})

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/idemlint/idemlint/analyzers/inventory"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/cli"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
@@ -125,7 +126,10 @@ func fakeRules() rules.Set {
 		},
 		Settle: settleHalves,
 		SQL:    func(m rules.Module) ([]finding.Finding, error) { return nil, nil },
-		URL:    func(analyzer string) string { return "https://example.com/rules/" + analyzer },
+
+		Handlers: fakeHandlers,
+
+		URL: func(analyzer string) string { return "https://example.com/rules/" + analyzer },
 		Explain: func(analyzer string) (string, bool, error) {
 			return "The page of " + analyzer + ".\n", true, nil
 		},
@@ -276,6 +280,23 @@ func runIndex(pass *analysis.Pass, on bool) (any, error) {
 	}
 	pass.Report(analysis.Diagnostic{Pos: pass.Files[0].Package, Category: rules.Index, Message: string(payload)})
 	return nil, nil
+}
+
+// fakeHandlers are the functions named Handle….
+func fakeHandlers(payloads []string) ([]inventory.Handler, error) {
+	var found []inventory.Handler
+	for _, payload := range payloads {
+		var halves []half
+		if err := json.Unmarshal([]byte(payload), &halves); err != nil {
+			return nil, err
+		}
+		for _, h := range halves {
+			if strings.HasPrefix(h.Name, "Handle") {
+				found = append(found, inventory.Handler{Name: h.Name, Package: "example.com/shop", Position: h.Posn, Verdict: inventory.Guarded})
+			}
+		}
+	}
+	return found, nil
 }
 
 func settleHalves(payloads []string, _ rules.Module) ([]finding.Finding, error) {

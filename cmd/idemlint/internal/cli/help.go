@@ -31,6 +31,7 @@ func subcommands() []subcommand {
 	return []subcommand{
 		{"help", "[rule|analyzer]", "this text, or what a rule is about", plain(Command.help)},
 		{"explain", "[rule|analyzer]", "the page of a rule, with examples; without one, the list of rules", plain(Command.explain)},
+		{"handlers", "[flags] [packages]", "the inventory of all handlers: what each reads, asks, does and acknowledges", Command.handlers},
 		{"init", "[-y]", "write .idemlint.yml, and the lines for golangci-lint where it is used; shows them and asks first", plain(Command.init)},
 		{"sql", "[flags] file.sql...", "look at the dedup table's SQL in these files alone", Command.sql},
 		{"completion", "bash|zsh|fish", "print the script that completes calls in a shell", plain(Command.completion)},

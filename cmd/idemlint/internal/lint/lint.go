@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/idemlint/idemlint/analyzers/inventory"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
@@ -68,6 +69,40 @@ type Result struct {
 // Failures, beside the findings of the others. An error means that nothing could be analysed at all: there is no
 // go command, no module, no package that matches. When ctx ends, so does the go command.
 func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
+	c, err := l.analyse(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	return l.reduce(c, l.trees(patterns))
+}
+
+// Handlers analyses the packages that the patterns name, as [Linter.Run] does, and lists the handlers in them. The
+// result has no findings.
+func (l Linter) Handlers(ctx context.Context, patterns []string) (*Result, []inventory.Handler, error) {
+	c, err := l.analyse(ctx, patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	handlers, err := l.Rules.Handlers(c.payloads)
+	if err != nil {
+		return nil, nil, fmt.Errorf("joining the summaries of %d packages: %w", len(c.payloads), err)
+	}
+	c.result.Findings = nil
+	return c.result, slices.DeleteFunc(handlers, func(h inventory.Handler) bool {
+		_, own := c.homes[filepath.Dir(finding.ParsePosition(h.Position).File)]
+		return !own
+	}), nil
+}
+
+// collected is what the packages said, one by one.
+type collected struct {
+	result   *Result
+	payloads []string
+	homes    map[string]string // directory to package id
+}
+
+// analyse runs the analyzers over the packages.
+func (l Linter) analyse(ctx context.Context, patterns []string) (*collected, error) {
 	asked := make(chan map[string]bool, 1)
 	go func() { asked <- l.asked(ctx, patterns) }()
 	out, err := l.vet(ctx, patterns)
@@ -81,20 +116,16 @@ func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
 			return nil, err
 		}
 	}
-	result, err := l.reduce(out.units, named, l.trees(patterns))
-	if err != nil {
-		return nil, err
-	}
-	result.Failures = failures
-	return result, nil
+	c := l.collect(out.units, named)
+	c.result.Failures = failures
+	return c, nil
 }
 
-// reduce joins what the packages said. Findings are those of the packages that were named; dependencies say what
-// those do with them.
-func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []string) (*Result, error) {
+// collect sorts what the packages said into findings and summaries. Findings are those of the packages that were named;
+// dependencies say what those do with them.
+func (l Linter) collect(units []finding.Unit, named map[string]bool) *collected {
 	result := &Result{Packages: make(map[string]bool)}
-	var payloads []string
-	homes := make(map[string]string) // directory to package id
+	c := &collected{result: result, homes: make(map[string]string)}
 	for _, unit := range units {
 		own := named == nil || named[finding.ImportPath(unit.Package)] || named[strings.TrimSuffix(finding.ImportPath(unit.Package), "_test")]
 		if own {
@@ -103,13 +134,13 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 		}
 		for _, f := range unit.Findings {
 			if f.Analyzer == rules.Analyzer && f.Rule == rules.Index {
-				payloads = append(payloads, f.Message)
+				c.payloads = append(c.payloads, f.Message)
 				if !own {
 					continue
 				}
 				dir := filepath.Dir(f.Position.File)
-				if home, ok := homes[dir]; !ok || len(unit.Package) < len(home) {
-					homes[dir] = unit.Package
+				if home, ok := c.homes[dir]; !ok || len(unit.Package) < len(home) {
+					c.homes[dir] = unit.Package
 				}
 				continue
 			}
@@ -119,6 +150,12 @@ func (l Linter) reduce(units []finding.Unit, named map[string]bool, trees []stri
 			}
 		}
 	}
+	return c
+}
+
+// reduce joins the summaries and adds what only the whole shows.
+func (l Linter) reduce(c *collected, trees []string) (*Result, error) {
+	result, payloads, homes := c.result, c.payloads, c.homes
 	m, err := module(slices.Sorted(maps.Keys(homes)))
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/idemlint/idemlint/analyzers/inventory"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 )
 
@@ -74,6 +75,9 @@ type Set struct {
 
 	// SQL returns the findings in .sql files that no code is known of.
 	SQL func(m Module) ([]finding.Finding, error)
+
+	// Handlers joins the summaries of all packages and lists the handlers in them, in their order.
+	Handlers func(payloads []string) ([]inventory.Handler, error)
 
 	// URL is the page of an analyzer.
 	URL func(analyzer string) string
