@@ -129,6 +129,9 @@ func checkDirs(dir string, call *call) error {
 		return fmt.Errorf("-C %s: no such directory", call.dir)
 	}
 	for _, pattern := range call.patterns {
+		if pattern == "" {
+			return fmt.Errorf("an empty argument names no package; name some, or ./... for everything below the current directory")
+		}
 		if !filepath.IsAbs(pattern) && !strings.HasPrefix(pattern, "./") && !strings.HasPrefix(pattern, "../") {
 			continue
 		}

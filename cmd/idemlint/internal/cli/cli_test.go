@@ -332,6 +332,7 @@ func TestAWrongCallSaysTheRightOne(t *testing.T) {
 		{"nearly a sub-command", []string{"versoin"}, []string{`did you mean "idemlint version"?`}},
 		{"unknown word", []string{"lint"}, []string{`"lint"`, "idemlint ./..."}},
 		{"unknown word before packages", []string{"lint", "./..."}, []string{`no command or package "lint"`}},
+		{"an empty argument", []string{""}, []string{"an empty argument names no package"}},
 		{"a directory of others", []string{"."}, []string{"no Go files in . itself; for everything below it: idemlint ./...\n"}},
 		{"a directory without ./", []string{"consumer"}, []string{"idemlint ./consumer"}},
 		{"a format as a flag", []string{"-sarif"}, []string{"idemlint -format sarif"}},
