@@ -10,8 +10,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/crash"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
@@ -102,7 +104,7 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	if err != nil {
 		return ExitError, err
 	}
-	if err := wrongWord(result, dir); err != nil {
+	if err := wrongPattern(result, dir, call.patterns); err != nil {
 		return ExitError, err
 	}
 	r := &run{Command: c, call: call, linter: linter, keep: keep, meter: meter}
@@ -127,6 +129,9 @@ func checkDirs(dir string, call *call) error {
 		return fmt.Errorf("-C %s: no such directory", call.dir)
 	}
 	for _, pattern := range call.patterns {
+		if pattern == "" {
+			return fmt.Errorf("an empty argument names no package; name some, or ./... for everything below the current directory")
+		}
 		if !filepath.IsAbs(pattern) && !strings.HasPrefix(pattern, "./") && !strings.HasPrefix(pattern, "../") {
 			continue
 		}
@@ -151,29 +156,57 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// wrongWord is the error for a word that was taken for a package and is none, as a misspelt sub-command is: it says
-// the right call.
-func wrongWord(result *lint.Result, dir string) error {
-	if len(result.Findings) > 0 {
-		return nil
-	}
+// wrongPattern is the error for a pattern that cannot be meant as it was typed: a word that was taken for a package and
+// is none, as a misspelt sub-command is, a directory that holds only others, the root of a workspace. It says the right
+// call.
+func wrongPattern(result *lint.Result, dir string, patterns []string) error {
 	for _, f := range result.Failures {
-		word := f.Package
-		if strings.ContainsAny(word, `./\`) {
+		i := slices.Index(patterns, f.Package)
+		if i > 0 && len(result.Findings) > 0 {
+			continue // What was found for the others is worth more.
+		}
+		if i >= 0 && !strings.ContainsAny(f.Package, `./\`) {
+			return wrongWord(f.Package, dir)
+		}
+		if len(result.Findings) > 0 || len(result.Failures) > 1 {
 			continue
 		}
-		if isDir(filepath.Join(dir, word)) {
-			return fmt.Errorf("no package %q; for the directory of that name: %s ./%s", word, rules.Analyzer, word)
+		if strings.HasPrefix(f.Cause, "no Go files in ") && len(patterns) == 1 && isDir(absolute(dir, patterns[0])) {
+			named := strings.TrimSuffix(filepath.ToSlash(patterns[0]), "/")
+			return fmt.Errorf("no Go files in %s itself; for everything below it: %s %s/...", named, rules.Analyzer, named)
 		}
-		var names []string
-		for _, sub := range subcommands() {
-			names = append(names, sub.name)
+		if strings.Contains(f.Cause, "does not contain modules listed in go.work") {
+			if modules := modulesBelow(dir); len(modules) > 0 {
+				return fmt.Errorf("%s is in no module of go.work; name those: %s %s", f.Package, rules.Analyzer, strings.Join(modules, " "))
+			}
 		}
-		if near, ok := rules.Nearest(word, names); ok {
-			return fmt.Errorf("no command or package %q; did you mean %q?", word, rules.Analyzer+" "+near)
-		}
-		return fmt.Errorf("no command or package %q; to lint everything below the current directory: %s ./... (%s help says more)",
-			word, rules.Analyzer, rules.Analyzer)
 	}
 	return nil
+}
+
+// wrongWord is the error for a word that is no package.
+func wrongWord(word, dir string) error {
+	if isDir(filepath.Join(dir, word)) {
+		return fmt.Errorf("no package %q; for the directory of that name: %s ./%s", word, rules.Analyzer, word)
+	}
+	var names []string
+	for _, sub := range subcommands() {
+		names = append(names, sub.name)
+	}
+	if near, ok := rules.Nearest(word, names); ok {
+		return fmt.Errorf("no command or package %q; did you mean %q?", word, rules.Analyzer+" "+near)
+	}
+	return fmt.Errorf("no command or package %q; to lint everything below the current directory: %s ./... (%s help says more)",
+		word, rules.Analyzer, rules.Analyzer)
+}
+
+// modulesBelow are patterns for the modules of the workspace that are below a directory.
+func modulesBelow(dir string) []string {
+	var patterns []string
+	for _, module := range config.Modules(dir, os.Getenv("GOWORK")) {
+		if rel, err := filepath.Rel(dir, module); err == nil && filepath.IsLocal(rel) {
+			patterns = append(patterns, "./"+filepath.ToSlash(rel)+"/...")
+		}
+	}
+	return patterns
 }

@@ -331,6 +331,9 @@ func TestAWrongCallSaysTheRightOne(t *testing.T) {
 		{"nothing below", []string{"./empty/..."}, []string{"no packages match ./empty/..."}},
 		{"nearly a sub-command", []string{"versoin"}, []string{`did you mean "idemlint version"?`}},
 		{"unknown word", []string{"lint"}, []string{`"lint"`, "idemlint ./..."}},
+		{"unknown word before packages", []string{"lint", "./..."}, []string{`no command or package "lint"`}},
+		{"an empty argument", []string{""}, []string{"an empty argument names no package"}},
+		{"a directory of others", []string{"."}, []string{"no Go files in . itself; for everything below it: idemlint ./...\n"}},
 		{"a directory without ./", []string{"consumer"}, []string{"idemlint ./consumer"}},
 		{"a format as a flag", []string{"-sarif"}, []string{"idemlint -format sarif"}},
 		{"unknown format", []string{"-format", "sarfi"}, []string{`"sarfi"`, "did you mean sarif?"}},
@@ -363,6 +366,18 @@ func TestAWrongCallSaysTheRightOne(t *testing.T) {
 				t.Errorf("standard output is not empty:\n%s", got.stdout)
 			}
 		})
+	}
+}
+
+func TestACacheThatCannotBeUsedIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := module(t, shop)
+	writeFile(t, filepath.Join(dir, "file"), "")
+	got := run(t, dir, environ("GOCACHE="+filepath.Join(dir, "file", "cache")), self(t), "./...")
+	wantStatus(t, got, 2)
+	wantContains(t, "standard error", got.stderr, filepath.Join(dir, "file", "cache"))
+	if strings.Contains(got.stderr, "no command or package") {
+		t.Errorf("the failure is taken for a wrong word:\n%s", got.stderr)
 	}
 }
 

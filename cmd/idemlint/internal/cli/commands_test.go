@@ -56,6 +56,14 @@ func TestInitShowsWhatItWouldWriteAndWritesItWhenAsked(t *testing.T) {
 	}
 }
 
+func TestInitWritesTheConfigurationOfAWorkspaceAtItsRoot(t *testing.T) {
+	t.Parallel()
+	dir := module(t, workspace)
+	got := answered(t, dir, "", "init", "-y")
+	wantStatus(t, got, 0)
+	wantContains(t, "standard output", got.stdout, "wrote .idemlint.yml\n")
+}
+
 func TestInitLeavesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	dir := module(t, strictShop)

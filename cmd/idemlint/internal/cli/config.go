@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"go/build"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +20,12 @@ func (c Command) configure(call *call, dir string) error {
 	case config.Off:
 		return nil
 	case "":
+		c.sayUnread(call, dir)
 		var ok bool
 		if file, ok = config.Find(dir, os.Getenv("GOWORK")); !ok {
+			if file, ok := config.Misnamed(dir, os.Getenv("GOWORK")); ok {
+				return config.ErrMisnamed(c.relative(file))
+			}
 			return nil
 		}
 	default:
@@ -39,6 +44,28 @@ func (c Command) configure(call *call, dir string) error {
 		}
 	}
 	return c.again(given)
+}
+
+// sayUnread names the configurations of modules that are looked at and whose settings are not read: one call has one
+// configuration, whereas go vet calls the tool in each module.
+func (c Command) sayUnread(call *call, dir string) {
+	for _, file := range config.Unread(dir, os.Getenv("GOWORK")) {
+		module := filepath.Dir(file)
+		if slices.ContainsFunc(call.patterns, func(p string) bool { return isBelow(module, dir, p) }) {
+			fmt.Fprintf(c.Stderr, "%s: %s is not read from here; for its module: %s -C %s ./...\n",
+				rules.Analyzer, c.relative(file), rules.Analyzer, c.relative(module))
+		}
+	}
+}
+
+// isBelow reports whether a pattern names a directory in a module. An import path does not say where it is.
+func isBelow(module, dir, pattern string) bool {
+	if !build.IsLocalImport(pattern) && !filepath.IsAbs(pattern) {
+		return false
+	}
+	named, _, _ := strings.Cut(pattern, "...")
+	rel, err := filepath.Rel(module, absolute(dir, named))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // again sets flags in this process that the configuration may have set to something else.

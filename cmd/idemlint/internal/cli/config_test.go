@@ -104,6 +104,22 @@ func TestAFaultyConfigurationIsAWrongCallThatNamesFileLineAndWayOut(t *testing.T
 	wantContains(t, "standard error", vet.stderr, ".idemlint.yml:2: unknown key")
 }
 
+func TestAConfigurationOfAnotherNameIsAWrongCall(t *testing.T) {
+	t.Parallel()
+	dir := module(t, strictShop)
+	writeFile(t, filepath.Join(dir, ".idemlint.yaml"), "strict: true\n")
+	const want = ".idemlint.yaml is not read; name it .idemlint.yml\n"
+	got := idemlint(t, dir, "./...")
+	wantStatus(t, got, 2)
+	wantContains(t, "standard error", got.stderr, "idemlint: "+want)
+	vet := run(t, dir, environ(), "go", "vet", "-vettool="+self(t), "./...")
+	wantStatus(t, vet, 1)
+	wantContains(t, "standard error", vet.stderr, want)
+	wantStatus(t, idemlint(t, dir, "-config", ".idemlint.yaml", "./..."), 1)
+	writeFile(t, filepath.Join(dir, ".idemlint.yml"), "strict: true\n")
+	wantStatus(t, idemlint(t, dir, "./..."), 1)
+}
+
 func TestAConfigurationThatIsNotThereIsAWrongCall(t *testing.T) {
 	t.Parallel()
 	got := idemlint(t, module(t, strictShop), "-config", "none.yml", "./...")
@@ -154,6 +170,29 @@ func TestAModuleOfAWorkspaceGoesByItsOwnConfigurationFirst(t *testing.T) {
 		wantContains(t, "standard error", got.stderr, "StrictShared is bad")
 		if strings.Contains(got.stderr, "StrictOwn") {
 			t.Errorf("in %s, example.com/own is judged by the workspace's configuration:\n%s", wd, got.stderr)
+		}
+	}
+}
+
+func TestAConfigurationOfAnotherModuleThatIsNotReadIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := module(t, workspace)
+	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "strict: true\n")
+	const want = "own/.idemlint.yml is not read from here; for its module: idemlint -C "
+	for _, tt := range []struct {
+		wd   string
+		args []string
+		want bool
+	}{
+		{".", []string{"./own/...", "./shared/..."}, true},
+		{"shared", []string{"../own"}, true},
+		{".", []string{"./shared/..."}, false},
+		{".", []string{"-C", "own", "./..."}, false},
+		{".", []string{"-config", "off", "./own/..."}, false},
+	} {
+		got := idemlint(t, filepath.Join(dir, tt.wd), tt.args...)
+		if strings.Contains(got.stderr, want) != tt.want {
+			t.Errorf("%v in %s: named is %v:\n%s", tt.args, tt.wd, !tt.want, got.stderr)
 		}
 	}
 }

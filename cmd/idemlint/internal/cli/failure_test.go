@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -261,9 +262,29 @@ package b
 
 func RestPay() {}
 `
-	got := idemlint(t, module(t, archive), "./a/...", "./b/...")
+	dir := module(t, archive)
+	got := idemlint(t, dir, "./a/...", "./b/...")
 	wantStatus(t, got, 1)
 	wantContains(t, "standard output", got.stdout, "a/a.go:3:6: R-KFK-IDEM-X1: HalfPay is whole\n", "b/b.go:3:6: its rest")
+	root := idemlint(t, dir)
+	wantStatus(t, root, 2)
+	wantContains(t, "standard error", root.stderr, "name those: idemlint ./a/... ./b/...\n")
+}
+
+func TestAnInconsistentVendorDirectoryIsToldInShort(t *testing.T) {
+	t.Parallel()
+	var requirements strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&requirements, "\texample.com/dependency%d v1.0.0\n", i)
+	}
+	dir := module(t, "-- go.mod --\nmodule example.com/shop\n\ngo 1.26.0\n\nrequire (\n"+requirements.String()+")\n-- shop.go --\npackage shop\n"+
+		"-- vendor/modules.txt --\n# example.com/other v1.0.0\n")
+	got := idemlint(t, dir, "./...")
+	wantStatus(t, got, 2)
+	wantContains(t, "standard error", got.stderr, "inconsistent vendoring", "dependency0@v1.0.0", " ... ", "go mod vendor\n")
+	if strings.Contains(got.stderr, "dependency9@") {
+		t.Errorf("every dependency is named:\n%s", got.stderr)
+	}
 }
 
 func TestGoVetReportsTheSameFindings(t *testing.T) {

@@ -46,7 +46,7 @@ func (c Command) handlers(ctx context.Context, args []string) (int, error) {
 	if err != nil {
 		return ExitError, err
 	}
-	if err := wrongWord(result, dir); err != nil {
+	if err := wrongPattern(result, dir, call.patterns); err != nil {
 		return ExitError, err
 	}
 	meter.stop()

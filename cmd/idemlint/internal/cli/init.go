@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,7 +23,7 @@ func (c Command) init(args []string) error {
 	if err := fs.Parse(args); err != nil || fs.NArg() > 0 {
 		return fmt.Errorf("init takes no arguments but -y, and works on the module of the current directory: %s init", rules.Analyzer)
 	}
-	root, ok := config.ModuleRoot(c.Dir)
+	root, ok := config.Root(c.Dir, os.Getenv("GOWORK"))
 	if !ok {
 		return fmt.Errorf("no go.mod here or above; go to the module, or make one: go mod init example.com/name")
 	}

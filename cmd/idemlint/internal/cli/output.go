@@ -88,6 +88,9 @@ func (o *output) check(dir string, chosen bool) error {
 	case o.updateBaseline && (chosen || o.newFromRev != ""):
 		return fmt.Errorf("a baseline is of all findings: with -baseline-update leave out -rules and -new-from-rev")
 	}
+	if o.file == "-" {
+		o.file = "" // standard output, as other commands understand it
+	}
 	for _, f := range []struct{ flag, name string }{{"-o", o.file}, {"-baseline", o.baseline}} {
 		if f.name == "" {
 			continue

@@ -149,3 +149,14 @@ func changed(t *testing.T, dir, archive string) []string {
 	}
 	return names
 }
+
+func TestADashIsStandardOutput(t *testing.T) {
+	t.Parallel()
+	dir := module(t, shop)
+	got := idemlint(t, dir, "-o", "-", "./consumer")
+	wantStatus(t, got, 1)
+	wantContains(t, "standard output", got.stdout, "BadHandler is bad")
+	if _, err := os.Stat(filepath.Join(dir, "-")); err == nil {
+		t.Error("a file of that name was written")
+	}
+}

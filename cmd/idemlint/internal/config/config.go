@@ -19,6 +19,14 @@ import (
 // File is the name of the configuration file.
 const File = ".idemlint.yml"
 
+// misnamed is the name by which it is not read, so that there is one and no other.
+const misnamed = ".idemlint.yaml"
+
+// ErrMisnamed is the error for a file that is named so.
+func ErrMisnamed(shown string) error {
+	return fmt.Errorf("%s is not read; name it %s", shown, File)
+}
+
 // Off stands for no file where a file's name is expected.
 const Off = "off"
 

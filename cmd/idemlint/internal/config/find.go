@@ -26,8 +26,50 @@ func Find(dir, gowork string) (file string, ok bool) {
 	return "", false
 }
 
+// Root is the directory in which the configuration of a directory's module stands: the module's root, or the
+// workspace's where the directory is in no module.
+func Root(dir, gowork string) (string, bool) {
+	if module, ok := ancestorWith(dir, "go.mod"); ok {
+		return module, true
+	}
+	work, ok := workFile(dir, gowork)
+	return filepath.Dir(work), ok
+}
+
+// Misnamed is a file at the root of the module, or of its workspace, that is meant to be the configuration and is not.
+func Misnamed(dir, gowork string) (file string, ok bool) {
+	root, ok := Root(dir, gowork)
+	if !ok {
+		return "", false
+	}
+	file = filepath.Join(root, misnamed)
+	return file, isFile(file)
+}
+
+// Unread are the configurations of other modules of the workspace than that of dir, of which a run in dir knows nothing.
+func Unread(dir, gowork string) []string {
+	own, _ := ModuleRoot(dir)
+	var files []string
+	for _, module := range Modules(dir, gowork) {
+		if file := filepath.Join(module, File); module != own && isFile(file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // ModuleRoot is the directory of the module that a directory belongs to.
 func ModuleRoot(dir string) (string, bool) { return ancestorWith(dir, "go.mod") }
+
+// Modules are the directories of the modules in the workspace that is in force in a directory, if one is.
+func Modules(dir, gowork string) []string {
+	work, ok := workFile(dir, gowork)
+	if !ok {
+		return nil
+	}
+	dirs, _ := usedModules(work) // The go command says what is wrong with it.
+	return dirs
+}
 
 // Hash adds to h every configuration that a package could have which the go command loads in dir: those of the module
 // and of the workspace with all its modules.

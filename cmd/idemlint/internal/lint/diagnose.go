@@ -220,11 +220,14 @@ func owner(p *packages.Package) string {
 	return strings.TrimSuffix(cmp.Or(p.ForTest, finding.ImportPath(p.ID)), ".test")
 }
 
-// text is all that go vet said on standard error, on one line.
+// text is what go vet said on standard error, on one line: of a long list, which names every module, its ends.
 func (out vetOutput) text() string {
 	var lines []string
 	for _, b := range out.blocks {
 		lines = append(lines, b.lines...)
+	}
+	if len(lines) > 8 {
+		lines = slices.Concat(lines[:2], []string{"..."}, lines[len(lines)-3:])
 	}
 	return strings.Join(lines, " ")
 }

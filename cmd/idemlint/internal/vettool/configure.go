@@ -84,6 +84,8 @@ func configure(set rules.Set, args []string, unread *offFlag, unit string) error
 		if _, err := config.Read(file, file, set.Options()); err != nil {
 			return err
 		}
+	} else if file, ok := config.Misnamed(dir, os.Getenv("GOWORK")); ok {
+		return config.ErrMisnamed(file)
 	}
 	return nil
 }
