@@ -59,7 +59,7 @@ func word(u *flow.Unguarded) rule.Finding {
 	case flow.Forgets:
 		b.WriteString(effect + " is guarded by memory only, which does not survive a restart and is not shared with other instances; keep the ids in the database")
 	default:
-		b.WriteString(effect + " is reached with no processed-event check; insert the event's id first, in the same transaction, and stop when it was there")
+		b.WriteString(effect + " is reached with no processed-event check; " + remedy(u.Effect))
 	}
 	f.Message = b.String()
 	f.Related = append(f.Related, rule.Related{Posn: u.Effect.EffectPos().String(), Message: "the effect: " + u.Effect.Desc})
@@ -73,4 +73,12 @@ func word(u *flow.Unguarded) rule.Finding {
 		f.Related = append(f.Related, rule.Related{Posn: s.Pos.String(), Message: "on the way: the call of " + s.Name})
 	}
 	return f
+}
+
+// remedy says what to do where nothing is checked. No transaction of the database holds a call to somebody else.
+func remedy(h *flow.Hit) string {
+	if h.Kind == flow.EffDB {
+		return "insert the event's id first, in the same transaction, and stop when it was there"
+	}
+	return "insert the event's id into a table first, and stop when it was there"
 }
