@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -44,7 +45,9 @@ func (c Config) redeliveryTopics() map[string]redelivered {
 func (c Config) redelivery() time.Duration {
 	total := c.DeadLetterMaxAge
 	for _, t := range c.RetryTopics {
-		total += t.Delay
+		if total += t.Delay; total < 0 {
+			return math.MaxInt64
+		}
 	}
 	return total
 }
