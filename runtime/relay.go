@@ -83,8 +83,9 @@ func (c RelayConfig) validate() error {
 // a time, held by an advisory lock of its own connection; the others stand by.
 //
 // Every message of a committed transaction is published at least once, always under the
-// same id. Again it is published after a crash between the broker's answer and the mark
-// in the table, or by an old leader that has lost its connection unawares.
+// same id. Again it is published after a crash, or a failure of the database, between the
+// broker's answer and the mark in the table (so keep no locks on the table's rows), or by
+// an old leader that has lost its connection unawares.
 //
 // # Order
 //
@@ -98,7 +99,9 @@ func (c RelayConfig) validate() error {
 // appears, after 6. That is the right order as far as there is one: a transaction that
 // has to come after another (it has waited for a lock of it, has seen its rows, or is
 // the next batch of the same partition) inserts after the other's commit, takes a
-// higher number, and no snapshot shows the later one alone. Two transactions of which
+// higher number, and no snapshot shows the later one alone. So a handler whose messages
+// have an order with those of other partitions emits after the statement that waits or
+// reads: what it emits before has its number already. Two transactions of which
 // neither waited for the other have no order to keep. Waiting until no older transaction
 // runs (pg_snapshot_xmin) would add nothing to that, and one long transaction anywhere
 // in the database would hold up all messages.
@@ -118,8 +121,9 @@ type Relay struct {
 
 	// Only Run's goroutine uses the rest.
 	hook     seam.Hook
-	producer *kgo.Client
+	producer *producer
 	blocked  blockedLanes
+	worked   bool      // since it has connected
 	cleaned  time.Time // when nothing was left to delete
 }
 
@@ -174,11 +178,11 @@ func (r *Relay) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("running relay: %w", err)
 	}
-	defer producer.Close()
+	defer producer.close()
 	r.producer, r.hook = producer, seam.From(ctx)
 	failures := 0
 	for {
-		began := time.Now()
+		r.worked = false
 		err := r.onConnection(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -186,7 +190,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		case errors.Is(err, seam.ErrCrash), errors.Is(err, ErrNotMigrated):
 			return fmt.Errorf("running relay: %w", err)
 		}
-		if time.Since(began) > relayPatience {
+		if r.worked {
 			failures = 0
 		}
 		failures++
@@ -245,6 +249,7 @@ func (r *Relay) onConnection(ctx context.Context) error {
 		if leader {
 			break
 		}
+		r.worked = true
 		if err := pauseFor(ctx, standbyInterval); err != nil {
 			return err
 		}
@@ -275,6 +280,7 @@ func (r *Relay) lead(ctx context.Context, s *relaySession) error {
 		if err != nil {
 			return err
 		}
+		r.worked = true
 		if more || tidying {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -302,6 +303,36 @@ func TestABrokerThatIsDownRaisesAnAlarmAndLosesNoMessage(t *testing.T) {
 	if got := len(w.receipts(out)); got < 10 {
 		t.Errorf("%d messages published, want 10", got)
 	}
+}
+
+func TestATopicThatIsCreatedAgainGetsTheMessagesOfTheOutbox(t *testing.T) {
+	w := newWorld(t, 1)
+	out := w.kafka.Topic(t, 2)
+	r, _ := w.startRelay(runtime.RelayConfig{})
+	w.fill(out, 5, 5)
+	w.relayedAll()
+	w.recreate(out, func() { w.fill(out, 5, 5) }, func() bool { return r.Stats().Failed > 0 })
+	w.relayedAll()
+	w.inbound(w.receipts(out), 5)
+}
+
+// TestAMarkThatIsHeldUpCountsAsAFailureInARow locks a message, so that the relay waits for
+// as long as it does before it tries again.
+func TestAMarkThatIsHeldUpCountsAsAFailureInARow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	out := w.kafka.Topic(t, 1)
+	w.fill(out, 3, 1)
+	lock := w.begin()
+	if _, err := lock.Exec(t.Context(), `SELECT FROM outbox_message FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	var failures atomic.Int64
+	w.startRelay(runtime.RelayConfig{OnError: func(attempt int, err error) { failures.Store(int64(attempt)) }})
+	w.eventually("two failures in a row", func() bool { return failures.Load() == 2 })
+	w.commit(lock)
+	w.relayedAll()
+	w.inbound(w.receipts(out), 3)
 }
 
 func TestARelayWithoutItsTableSaysSo(t *testing.T) {
