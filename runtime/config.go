@@ -112,7 +112,9 @@ type Config struct {
 	// idempotency key, 24 h by default; negative means for ever. An event that is
 	// older gets no key any more but goes to the quarantine: see IdempotencyKey and
 	// HandleCall, which also say from when on the age counts. Make it as much less
-	// than what the provider promises as a call may take and clocks may be wrong.
+	// than what the provider promises as a call may take and clocks may be wrong: with
+	// IdempotencyKey in a handler of Handle those of the producers, too, whose ids may
+	// be ahead by up to Window.Skew. An id that is ahead keeps its keys for longer.
 	KeyLifetime time.Duration
 
 	// MaxAttempts is how often the handler is run for a record by itself that keeps

@@ -12,7 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A RetryTopic is a topic in which records that failed wait for another attempt.
+// A RetryTopic is a topic in which records that failed wait for another attempt. One that
+// is taken out of the configuration is not read any more: what waits there is left alone.
 type RetryTopic struct {
 	// Topic is the topic's name. It is this group's alone, must exist, and must keep its
 	// records for longer than Delay. The consumer consumes it itself.

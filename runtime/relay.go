@@ -80,7 +80,9 @@ func (c RelayConfig) validate() error {
 }
 
 // A Relay publishes the messages of the outbox. Of all relays on one table one works at
-// a time, held by an advisory lock of its own connection; the others stand by.
+// a time, held by an advisory lock of its own connection; the others stand by. A leader
+// whose machine is gone is noticed by PostgreSQL within half a minute; one that is frozen
+// holds the lock until it is killed.
 //
 // Every message of a committed transaction is published at least once, always under the
 // same id. Again it is published after a crash, or a failure of the database, between the
@@ -233,11 +235,7 @@ func (r *Relay) onConnection(ctx context.Context) error {
 		r.count(func(s *RelayStats) { s.Leader = false })
 		closeConn(ctx, conn) // gives the lock back
 	}()
-	if _, err := conn.Exec(ctx, fmt.Sprintf("SET statement_timeout = %d; SET lock_timeout = 0; SET synchronous_commit = on",
-		relayStatementTimeout.Milliseconds())); err != nil {
-		return fmt.Errorf("setting up the connection: %w", err)
-	}
-	box, err := findOutbox(ctx, conn)
+	box, err := setUpRelay(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -257,6 +255,21 @@ func (r *Relay) onConnection(ctx context.Context) error {
 	r.count(func(s *RelayStats) { s.Leader = true })
 	r.blocked = blockedLanes{}
 	return r.lead(ctx, &relaySession{relay: r, conn: conn, box: box})
+}
+
+// relaySettings have the server notice within half a minute that the machine of a leader
+// is gone, or the way to it. Its own default is two hours, and until then the lock would
+// be held and nothing published.
+const relaySettings = `SET lock_timeout = 0; SET synchronous_commit = on; SET statement_timeout = %d;
+SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; SET tcp_user_timeout = 30000`
+
+func setUpRelay(ctx context.Context, conn *pgx.Conn) (outbox, error) {
+	ctx, cancel := context.WithTimeout(ctx, relayAnswerTimeout)
+	defer cancel()
+	if _, err := conn.Exec(ctx, fmt.Sprintf(relaySettings, relayStatementTimeout.Milliseconds())); err != nil {
+		return outbox{}, fmt.Errorf("setting up the connection: %w", err)
+	}
+	return findOutbox(ctx, conn)
 }
 
 func tryRelayLock(ctx context.Context, conn *pgx.Conn, box outbox) (leader bool, err error) {

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -333,6 +335,38 @@ func TestAMarkThatIsHeldUpCountsAsAFailureInARow(t *testing.T) {
 	w.commit(lock)
 	w.relayedAll()
 	w.inbound(w.receipts(out), 3)
+}
+
+// relayKeepAlives asks a relay's connection for its settings once it tries the lock.
+type relayKeepAlives struct {
+	once sync.Once
+	idle chan string
+}
+
+func (k *relayKeepAlives) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, k, data.SQL)
+}
+
+func (k *relayKeepAlives) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if sql, _ := ctx.Value(k).(string); strings.Contains(sql, "pg_try_advisory_lock") {
+		k.once.Do(func() {
+			var settings string
+			err := conn.QueryRow(context.Background(), `SELECT string_agg(setting, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'tcp%'`).Scan(&settings)
+			k.idle <- fmt.Sprint(settings, err)
+		})
+	}
+}
+
+// TestTheServerSoonNoticesARelayWhoseMachineIsGone looks at the settings only: the
+// machine is the test's own.
+func TestTheServerSoonNoticesARelayWhoseMachineIsGone(t *testing.T) {
+	w := newWorld(t, 1)
+	trace := &relayKeepAlives{idle: make(chan string, 1)}
+	w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.Tracer = trace })
+	w.startRelay(runtime.RelayConfig{})
+	if got, want := <-trace.idle, "4 10 5 30000<nil>"; got != want {
+		t.Errorf("settings are %q, want %q", got, want)
+	}
 }
 
 func TestARelayWithoutItsTableSaysSo(t *testing.T) {
