@@ -96,6 +96,10 @@ type Call[T, Q, R any] struct {
 // see Config.DeadLetter. If Result fails for good, the call has been made, and its row
 // stays to show it.
 //
+// An event that comes in another topic of the group, too, needs a HandleCall of the same
+// Step there. With another Step it may be called for under both keys, and beside a handler
+// of Handle it may be called for without Result being run: whoever is done first marks it.
+//
 // HandleCall must be called before Run, once for a topic; Run reports misuse.
 func HandleCall[T, Q, R any](c *Consumer, topic string, call Call[T, Q, R]) {
 	if err := call.validate(c.cfg); err != nil {

@@ -298,3 +298,26 @@ func TestACallWhoseResultIsReplayedIsNotPaidAgain(t *testing.T) {
 		t.Errorf("stats are %+v, want the second replay a duplicate", s)
 	}
 }
+
+// TestACallThatGoesToARetryTopicDoesNotWaitForItsOwnLease has results that cannot be
+// written at first, and a lease that outlasts the test.
+func TestACallThatGoesToARetryTopicDoesNotWaitForItsOwnLease(t *testing.T) {
+	w := newWorld(t, 1)
+	p := newProvider(t)
+	w.produce(orders(10, 3)...)
+	cfg, _ := w.tiered(20*time.Millisecond, 20*time.Millisecond)
+	call := payment(p)
+	call.Timeout = 2 * patience / 3
+	write := call.Result
+	call.Result = func(ctx context.Context, tx pgx.Tx, e runtime.Event[order], s slip) error {
+		if p.asked(e.ID) == 1 {
+			return errNoCustomer
+		}
+		return write(ctx, tx, e, s)
+	}
+	w.start(cfg, w.pays(call))
+	w.eventually("all are booked", func() bool { return w.count(`SELECT count(*) FROM ledger`) == 10 })
+	w.exactly(10)
+	p.movedOnce(10)
+	w.noIntents()
+}

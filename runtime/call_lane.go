@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -36,16 +37,18 @@ func (l *lane) processCalls(h caller, items []*item) (int, bool) {
 	pending, limit := run, len(run)
 	// Results that could not be written yet are kept, not asked for again.
 	answers := make(map[uuid.UUID]any)
-	var held []uuid.UUID // intents in hand
-	alone := 0           // failed attempts at pending[0] by itself
-	defer func() { l.releaseIntents(s.step, held) }()
+	held := make(map[uuid.UUID]bool) // events whose intents may be under this lane's lease
+	alone := 0                       // failed attempts at pending[0] by itself
+	defer func() { l.releaseIntents(s.step, slices.Collect(maps.Keys(held))) }()
 	for attempt := 1; len(pending) > 0; attempt++ {
 		if attempt > 1 && a.isClosing() {
 			return 0, false
 		}
 		r := l.newCallRound(h, pending[:min(limit, len(pending))], answers)
 		err := r.run()
-		held = r.held()
+		for id := range r.intents {
+			held[id] = true
+		}
 		if r.settled != nil && !l.settle(r.settled) {
 			return 0, false
 		}
@@ -81,27 +84,27 @@ func (l *lane) processCalls(h caller, items []*item) (int, bool) {
 				}
 				continue
 			}
-			if !l.abandon(s, left[0], alone, failure, held) {
+			if !l.abandon(s, left[0], alone, failure, r.plan.ids) {
 				return 0, false
 			}
-			held, pending, alone = nil, pending[1:], 0
+			pending, alone = pending[1:], 0
 		case a.ctx.Err() != nil || !l.handleFailure(left, attempt, err):
 			return 0, false
 		}
 	}
-	held = nil
+	clear(held)
 	l.limit = min(c.cfg.BatchSize, l.limit*2)
 	return len(run), true
 }
 
-// abandon is the end of a record that has failed for good. It is false if it is that of
-// the lane, too.
-func (l *lane) abandon(s callSettings, it *item, attempts int, failure *txFailure, held []uuid.UUID) bool {
+// abandon is the end of a record that has failed for good, alone among events. It may come
+// again at once, by another lane. It is false if it is the end of this lane, too.
+func (l *lane) abandon(s callSettings, it *item, attempts int, failure *txFailure, events []uuid.UUID) bool {
 	out := &outcome{}
 	l.giveUp(out, it, attempts, failure)
 	if !l.settle(out) {
 		return false
 	}
-	l.releaseIntents(s.step, held)
+	l.releaseIntents(s.step, events)
 	return true
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -51,9 +49,6 @@ func (l *lane) newCallRound(h caller, items []*item, answers map[uuid.UUID]any) 
 	}
 	return r
 }
-
-// held returns the events whose intents may be under this lane's lease.
-func (r *callRound) held() []uuid.UUID { return slices.Collect(maps.Keys(r.intents)) }
 
 // leftItems returns the records that are not settled.
 func (r *callRound) leftItems() []*item {

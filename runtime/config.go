@@ -112,11 +112,11 @@ type Config struct {
 	// idempotency key, 24 h by default; negative means for ever. An event that is
 	// older gets no key any more but goes to the quarantine: see IdempotencyKey and
 	// HandleCall, which also say from when on the age counts. Make it as much less
-	// than what the provider promises as a call may take and clocks may be wrong.
+	// than what the provider promises as a call may take and clocks may be wrong: with
+	// IdempotencyKey in a handler of Handle those of the producers, too, whose ids may
+	// be ahead by up to Window.Skew. An id that is ahead keeps its keys for longer.
 	KeyLifetime time.Duration
 
-	// Quarantine keeps the records whose id is outside the window, and those too
-	// old for their idempotency keys, QuarantineTable{} by default.
 	// MaxAttempts is how often the handler is run for a record by itself that keeps
 	// failing, 3 by default, with the usual backoff in between and the partition's later
 	// records (of its lane) waiting. It is for failures that may pass: a handler's
@@ -135,8 +135,8 @@ type Config struct {
 	// record but by its becoming a dead letter.
 	RetryTopics []RetryTopic
 
-	// Quarantine keeps the records whose id is outside the window,
-	// QuarantineTable{} by default.
+	// Quarantine keeps the records whose id is outside the window, and those too
+	// old for their idempotency keys, QuarantineTable{} by default.
 	Quarantine Quarantine
 	// DeadLetterTopic is the topic that records go to that fail by their own fault,
 	// with the Header… headers. It must exist. A record is written there with acks=all,

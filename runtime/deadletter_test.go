@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -207,6 +208,55 @@ func (w *world) failedIn(topic string) (ids []string) {
 		w.Errorf("topic %s holds nothing", topic)
 	}
 	return ids
+}
+
+// recreate deletes a topic, and creates it again once it has been missed.
+func (w *world) recreate(topic string, meanwhile func(), missed func() bool) {
+	w.Helper()
+	if _, err := w.admin.DeleteTopic(context.Background(), topic); err != nil {
+		w.Fatal(err)
+	}
+	meanwhile()
+	w.eventually("the topic is missed", missed)
+	if _, err := w.admin.CreateTopic(context.Background(), 2, 1, nil, topic); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestADeadLetterTopicThatIsCreatedAgainIsWrittenToAgain deletes the topic once the
+// consumer knows it.
+func TestADeadLetterTopicThatIsCreatedAgainIsWrittenToAgain(t *testing.T) {
+	w := newWorld(t, 1)
+	events := orders(12, 4)
+	for i := range events {
+		events[i].Amount = -1
+	}
+	w.produce(events[:6]...)
+	cfg, dlq := w.deadLettered()
+	w.start(cfg, w.queued)
+	w.caughtUp()
+	w.recreate(dlq, func() { w.produce(events[6:]...) }, func() bool { return len(w.alarmsOf(runtime.AlarmDeadLetter)) > 0 })
+	w.caughtUp()
+	if n := len(w.contents(dlq)); n != 6 {
+		t.Errorf("%d dead letters are in the new topic, want 6", n)
+	}
+}
+
+// TestARecordAsLargeAsABrokerTakesBecomesADeadLetter writes one that is larger than what
+// franz-go sends by default, but not than what other clients and brokers do.
+func TestARecordAsLargeAsABrokerTakesBecomesADeadLetter(t *testing.T) {
+	w := newWorld(t, 1)
+	send := w.kafka.Client(t, kgo.ProducerBatchMaxBytes(1048588), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	value := fmt.Sprintf(`{"eventId": %q, "key": %q, "amount": -1}`, uuid.Must(uuid.NewV7()), strings.Repeat("x", 1_020_000))
+	if err := send.ProduceSync(t.Context(), &kgo.Record{Topic: w.topic, Value: []byte(value)}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	cfg, dlq := w.deadLettered()
+	w.start(cfg, w.queued)
+	w.caughtUp()
+	if got := w.contents(dlq); len(got) != 1 || string(got[0].Value) != value {
+		t.Errorf("%d dead letters, want the one", len(got))
+	}
 }
 
 // TestACrashAroundADeadLetterLosesNothing crashes before and after the write. The record

@@ -50,7 +50,8 @@ type Event[T any] struct {
 // after it has returned. What it sets with SET LOCAL holds for the events that follow
 // in the batch, too; what it sets without LOCAL, for the connection.
 //
-// An event that comes in two topics of the group is handled in one of them only.
+// An event that comes in two topics of the group is handled in one of them only; see
+// HandleCall for what that means where one is a call.
 //
 // Handle must be called before Run, once for a topic; Run reports misuse.
 func Handle[T any](c *Consumer, topic string, fn func(ctx context.Context, tx pgx.Tx, e Event[T]) error) {

@@ -170,7 +170,7 @@ func (l *lane) settle(out *outcome) bool {
 	}
 	a.stop(Alarm{
 		Kind: AlarmPartitionStopped, Topic: a.topic, Partition: a.id,
-		Offset: out.stop.Record.Offset, EventID: out.stop.EventID, Err: out.stop.Err,
+		Offset: out.stop.delivered.Offset, EventID: out.stop.EventID, Err: out.stop.Err,
 	})
 	return false
 }
@@ -194,10 +194,10 @@ func (l *lane) deadLetter(failed FailedRecord) bool {
 			return false
 		}
 		c.cfg.Logger.Warn("dead letter not written; trying again", "group", c.cfg.Group, "topic", a.topic, "partition", a.id,
-			"offset", failed.Record.Offset, "attempt", attempt, "error", err)
+			"offset", failed.delivered.Offset, "attempt", attempt, "error", err)
 		if repeats(attempt) || attempt == 1 && errors.Is(err, context.DeadlineExceeded) {
 			c.alarmLater(Alarm{
-				Kind: AlarmDeadLetter, Topic: a.topic, Partition: a.id, Offset: failed.Record.Offset,
+				Kind: AlarmDeadLetter, Topic: a.topic, Partition: a.id, Offset: failed.delivered.Offset,
 				EventID: failed.EventID, Attempt: attempt, Err: err,
 			})
 		}
@@ -221,7 +221,7 @@ func (l *lane) putFailed(failed FailedRecord) error {
 
 func (a *assignment) putGuarded(failed FailedRecord) (err error) {
 	limit := a.consumer.cfg.BatchTimeout
-	defer a.watch(failed.Record, 2*limit)()
+	defer a.watch(failed.delivered, 2*limit)()
 	defer catch(&err)
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("dead letter not written within %s: %w", limit, context.DeadlineExceeded))
 	defer cancel()

@@ -33,7 +33,7 @@ type Message struct {
 // there that is a UUID v7. It returns the id. An empty key means none.
 //
 // The event may be published more than once, always with the same id, which is how its
-// consumers know a repeat.
+// consumers know a repeat. For its place among the others of its topic and key see Relay.
 //
 // In a handler Emit costs no round trip: the row is queued, see Queue. With a tx that is
 // not the runtime's own it is inserted at once, into the outbox_message that the

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -27,10 +28,72 @@ const (
 	maxProduceBackoff = 250 * time.Millisecond
 )
 
-// newProducer opens a client that writes with acks=all and consumes nothing. What
-// KafkaOptions say about producing holds, but for what durability rests on.
-func newProducer(brokers []string, options []kgo.Opt) (*kgo.Client, error) {
-	opts := append(plainOptions(brokers, options),
+// maxProduced is the largest batch unless KafkaOptions say otherwise: what brokers take by
+// default (message.max.bytes). The client's own default is less, and less than what other
+// producers send, so that a record could be consumed and not be written again.
+const maxProduced = 1<<20 + 12
+
+// A producer writes with acks=all and consumes nothing. It is safe for concurrent use.
+type producer struct {
+	open func() (*kgo.Client, error)
+
+	mu     sync.Mutex
+	client *kgo.Client
+	closed bool
+}
+
+func newProducer(brokers []string, options []kgo.Opt) (*producer, error) {
+	p := &producer{open: func() (*kgo.Client, error) { return openProducer(brokers, options) }}
+	var err error
+	p.client, err = p.open()
+	return p, err
+}
+
+// write is produce. A client does not write to a topic that was deleted and created again
+// in its time; another one does. The topic could be purged from it instead, but then the
+// broker might take what is written next for a repeat of what was written before.
+func (p *producer) write(ctx context.Context, limit time.Duration, rec *kgo.Record) error {
+	p.mu.Lock()
+	client := p.client
+	p.mu.Unlock()
+	err := produce(ctx, client, limit, rec)
+	if errors.Is(err, kerr.UnknownTopicID) {
+		p.renew(client)
+	}
+	return err
+}
+
+// renew puts a new client in the place of old. What others write through old at the moment
+// fails, and is tried again.
+func (p *producer) renew(old *kgo.Client) {
+	p.mu.Lock()
+	if p.closed || p.client != old {
+		p.mu.Unlock()
+		return
+	}
+	client, err := p.open()
+	if err == nil {
+		p.client = client
+	}
+	p.mu.Unlock()
+	if err == nil {
+		old.Close()
+	}
+}
+
+func (p *producer) close() {
+	p.mu.Lock()
+	p.closed = true
+	client := p.client
+	p.mu.Unlock()
+	client.Close()
+}
+
+// openProducer opens a client for a producer. What KafkaOptions say about producing holds,
+// but for what durability rests on.
+func openProducer(brokers []string, options []kgo.Opt) (*kgo.Client, error) {
+	opts := append([]kgo.Opt{kgo.ProducerBatchMaxBytes(maxProduced)}, plainOptions(brokers, options)...)
+	opts = append(opts,
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		// A record in flight to a broker that is gone must not be waited for beyond the
 		// deadline. It may then be written twice, which deduplication has an answer to.
@@ -123,9 +186,9 @@ func (c *Consumer) openFailurePaths(ctx context.Context) (closeIt func(), err er
 		if err != nil {
 			return nil, err
 		}
-		closeIt = producer.Close
+		closeIt = producer.close
 		paths.write = func(ctx context.Context, topic string, failed FailedRecord) error {
-			return produce(ctx, producer, c.cfg.produceTimeout(), failedCopy(topic, failed))
+			return producer.write(ctx, c.cfg.produceTimeout(), failedCopy(topic, failed))
 		}
 	}
 	if c.cfg.DeadLetterTopic != "" || len(c.cfg.RetryTopics) > 0 {

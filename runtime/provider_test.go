@@ -50,6 +50,7 @@ type provider struct {
 	mu       sync.Mutex
 	mischief func(n int, c charge) mischief // n counts requests from 1
 	requests int
+	asks     map[uuid.UUID]int // requests by order
 	keys     map[string]answer
 	moved    map[uuid.UUID]int // movements by order
 	inFlight map[string]bool
@@ -63,7 +64,7 @@ type answer struct {
 }
 
 func newProvider(tb testing.TB) *provider {
-	p := &provider{TB: tb, keys: make(map[string]answer), moved: make(map[uuid.UUID]int), inFlight: make(map[string]bool)}
+	p := &provider{TB: tb, asks: make(map[uuid.UUID]int), keys: make(map[string]answer), moved: make(map[uuid.UUID]int), inFlight: make(map[string]bool)}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	tb.Cleanup(p.Close)
 	return p
@@ -110,6 +111,7 @@ func (p *provider) decide(key, request string, c charge) (answer, mischief) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests++
+	p.asks[c.Order]++
 	how := none
 	if p.mischief != nil {
 		how = p.mischief(p.requests, c)
@@ -151,6 +153,13 @@ func (p *provider) seen() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.requests
+}
+
+// asked answers how often it was asked for the charge of an order.
+func (p *provider) asked(order uuid.UUID) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asks[order]
 }
 
 // movedOnce asserts that money moved once for each of n orders, and prints the count.

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,4 +78,26 @@ func TestAnEventIDArrivesInAnyColumnAsPgxAloneWouldSendIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingIsQueuedOnTheTransactionOfAHandlerThatHasReturned has a handler that keeps its
+// first tx. What it queues or emits there would go nowhere.
+func TestNothingIsQueuedOnTheTransactionOfAHandlerThatHasReturned(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(orders(2, 1)...)
+	cfg := w.config()
+	cfg.BatchSize = 1
+	var kept pgx.Tx
+	w.start(cfg, handling(func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
+		if kept == nil {
+			kept = tx
+		} else if err := runtime.Queue(ctx, kept, insertSQL, e.ID, "kept", 0, 0); !errors.Is(err, pgx.ErrTxClosed) {
+			t.Errorf("Queue answered %v, want ErrTxClosed", err)
+		} else if _, err := runtime.Emit(ctx, kept, "nowhere", "", receipt{}); !errors.Is(err, pgx.ErrTxClosed) {
+			t.Errorf("Emit answered %v, want ErrTxClosed", err)
+		}
+		return queueOrder(ctx, tx, e)
+	})(w))
+	w.caughtUp()
+	w.exactly(2)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A RetryTopic is a topic in which records that failed wait for another attempt.
+// A RetryTopic is a topic in which records that failed wait for another attempt. One that
+// is taken out of the configuration is not read any more: what waits there is left alone.
 type RetryTopic struct {
 	// Topic is the topic's name. It is this group's alone, must exist, and must keep its
 	// records for longer than Delay. The consumer consumes it itself.
@@ -44,7 +46,9 @@ func (c Config) redeliveryTopics() map[string]redelivered {
 func (c Config) redelivery() time.Duration {
 	total := c.DeadLetterMaxAge
 	for _, t := range c.RetryTopics {
-		total += t.Delay
+		if total += t.Delay; total < 0 {
+			return math.MaxInt64
+		}
 	}
 	return total
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -331,6 +332,22 @@ func TestMarksAreKeptForWhatWaitsInARetryTopic(t *testing.T) {
 	})
 }
 
+func TestAnAlarmAboutARecordOfARetryTopicNamesItsPlaceThere(t *testing.T) {
+	w := newWorld(t, 1)
+	events := orders(10, 1)
+	events[7].Amount = -1
+	w.produce(events...)
+	cfg, _ := w.tiered(10 * time.Millisecond)
+	cfg.DeadLetterTopic, cfg.DeadLetter = "", &shelf{fail: func(int) error { return context.DeadlineExceeded }}
+	w.start(cfg, handling(failNegative)(w))
+	w.eventually("an alarm", func() bool { return len(w.alarmsOf(runtime.AlarmDeadLetter)) > 0 })
+	a := w.alarmsOf(runtime.AlarmDeadLetter)[0]
+	if a.Topic != cfg.RetryTopics[0].Topic || a.Partition != 0 || a.Offset != 0 || a.EventID != events[7].EventID {
+		t.Errorf("the alarm is about %s/%d/%d, event %s; want %s/0/0, event %s",
+			a.Topic, a.Partition, a.Offset, a.EventID, cfg.RetryTopics[0].Topic, events[7].EventID)
+	}
+}
+
 func TestAConsumerDoesNotStartWithRetriesThatCannotWork(t *testing.T) {
 	w := newWorld(t, 1)
 	good := func() runtime.Config {
@@ -343,7 +360,10 @@ func TestAConsumerDoesNotStartWithRetriesThatCannotWork(t *testing.T) {
 		return topic
 	}
 	for name, change := range map[string]func(*runtime.Config){
-		"marks go before the retries end":      func(c *runtime.Config) { c.RetryTopics[1].Delay = 8 * 24 * time.Hour },
+		"marks go before the retries end": func(c *runtime.Config) { c.RetryTopics[1].Delay = 8 * 24 * time.Hour },
+		"delays beyond what can be counted": func(c *runtime.Config) {
+			c.RetryTopics[0].Delay, c.RetryTopics[1].Delay = math.MaxInt64, math.MaxInt64
+		},
 		"marks go before a dead letter's time": func(c *runtime.Config) { c.DeadLetterMaxAge = 7 * 24 * time.Hour },
 		"a shorter retention": func(c *runtime.Config) {
 			c.Window = runtime.Window{Retention: 2 * time.Hour, Partition: time.Hour}

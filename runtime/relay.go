@@ -80,11 +80,14 @@ func (c RelayConfig) validate() error {
 }
 
 // A Relay publishes the messages of the outbox. Of all relays on one table one works at
-// a time, held by an advisory lock of its own connection; the others stand by.
+// a time, held by an advisory lock of its own connection; the others stand by. A leader
+// whose machine is gone is noticed by PostgreSQL within half a minute; one that is frozen
+// holds the lock until it is killed.
 //
 // Every message of a committed transaction is published at least once, always under the
-// same id. Again it is published after a crash between the broker's answer and the mark
-// in the table, or by an old leader that has lost its connection unawares.
+// same id. Again it is published after a crash, or a failure of the database, between the
+// broker's answer and the mark in the table (so keep no locks on the table's rows), or by
+// an old leader that has lost its connection unawares.
 //
 // # Order
 //
@@ -98,7 +101,9 @@ func (c RelayConfig) validate() error {
 // appears, after 6. That is the right order as far as there is one: a transaction that
 // has to come after another (it has waited for a lock of it, has seen its rows, or is
 // the next batch of the same partition) inserts after the other's commit, takes a
-// higher number, and no snapshot shows the later one alone. Two transactions of which
+// higher number, and no snapshot shows the later one alone. So a handler whose messages
+// have an order with those of other partitions emits after the statement that waits or
+// reads: what it emits before has its number already. Two transactions of which
 // neither waited for the other have no order to keep. Waiting until no older transaction
 // runs (pg_snapshot_xmin) would add nothing to that, and one long transaction anywhere
 // in the database would hold up all messages.
@@ -118,8 +123,9 @@ type Relay struct {
 
 	// Only Run's goroutine uses the rest.
 	hook     seam.Hook
-	producer *kgo.Client
+	producer *producer
 	blocked  blockedLanes
+	worked   bool      // since it has connected
 	cleaned  time.Time // when nothing was left to delete
 }
 
@@ -174,11 +180,11 @@ func (r *Relay) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("running relay: %w", err)
 	}
-	defer producer.Close()
+	defer producer.close()
 	r.producer, r.hook = producer, seam.From(ctx)
 	failures := 0
 	for {
-		began := time.Now()
+		r.worked = false
 		err := r.onConnection(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -186,7 +192,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		case errors.Is(err, seam.ErrCrash), errors.Is(err, ErrNotMigrated):
 			return fmt.Errorf("running relay: %w", err)
 		}
-		if time.Since(began) > relayPatience {
+		if r.worked {
 			failures = 0
 		}
 		failures++
@@ -229,11 +235,7 @@ func (r *Relay) onConnection(ctx context.Context) error {
 		r.count(func(s *RelayStats) { s.Leader = false })
 		closeConn(ctx, conn) // gives the lock back
 	}()
-	if _, err := conn.Exec(ctx, fmt.Sprintf("SET statement_timeout = %d; SET lock_timeout = 0; SET synchronous_commit = on",
-		relayStatementTimeout.Milliseconds())); err != nil {
-		return fmt.Errorf("setting up the connection: %w", err)
-	}
-	box, err := findOutbox(ctx, conn)
+	box, err := setUpRelay(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -245,6 +247,7 @@ func (r *Relay) onConnection(ctx context.Context) error {
 		if leader {
 			break
 		}
+		r.worked = true
 		if err := pauseFor(ctx, standbyInterval); err != nil {
 			return err
 		}
@@ -252,6 +255,21 @@ func (r *Relay) onConnection(ctx context.Context) error {
 	r.count(func(s *RelayStats) { s.Leader = true })
 	r.blocked = blockedLanes{}
 	return r.lead(ctx, &relaySession{relay: r, conn: conn, box: box})
+}
+
+// relaySettings have the server notice within half a minute that the machine of a leader
+// is gone, or the way to it. Its own default is two hours, and until then the lock would
+// be held and nothing published.
+const relaySettings = `SET lock_timeout = 0; SET synchronous_commit = on; SET statement_timeout = %d;
+SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; SET tcp_user_timeout = 30000`
+
+func setUpRelay(ctx context.Context, conn *pgx.Conn) (outbox, error) {
+	ctx, cancel := context.WithTimeout(ctx, relayAnswerTimeout)
+	defer cancel()
+	if _, err := conn.Exec(ctx, fmt.Sprintf(relaySettings, relayStatementTimeout.Milliseconds())); err != nil {
+		return outbox{}, fmt.Errorf("setting up the connection: %w", err)
+	}
+	return findOutbox(ctx, conn)
 }
 
 func tryRelayLock(ctx context.Context, conn *pgx.Conn, box outbox) (leader bool, err error) {
@@ -275,6 +293,7 @@ func (r *Relay) lead(ctx context.Context, s *relaySession) error {
 		if err != nil {
 			return err
 		}
+		r.worked = true
 		if more || tidying {
 			continue
 		}

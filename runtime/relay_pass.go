@@ -126,7 +126,7 @@ func (r *Relay) publish(ctx context.Context, lanes map[relayLane][]outgoing) (se
 			var done []int64
 			var failure error
 			for _, m := range messages {
-				if failure = produce(ctx, r.producer, r.cfg.Timeout, m.rec); failure != nil {
+				if failure = r.producer.write(ctx, r.cfg.Timeout, m.rec); failure != nil {
 					failure = fmt.Errorf("publishing message %d of the outbox: %w", m.seq, failure)
 					break
 				}

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -301,6 +304,68 @@ func TestABrokerThatIsDownRaisesAnAlarmAndLosesNoMessage(t *testing.T) {
 	w.relayedAll()
 	if got := len(w.receipts(out)); got < 10 {
 		t.Errorf("%d messages published, want 10", got)
+	}
+}
+
+func TestATopicThatIsCreatedAgainGetsTheMessagesOfTheOutbox(t *testing.T) {
+	w := newWorld(t, 1)
+	out := w.kafka.Topic(t, 2)
+	r, _ := w.startRelay(runtime.RelayConfig{})
+	w.fill(out, 5, 5)
+	w.relayedAll()
+	w.recreate(out, func() { w.fill(out, 5, 5) }, func() bool { return r.Stats().Failed > 0 })
+	w.relayedAll()
+	w.inbound(w.receipts(out), 5)
+}
+
+// TestAMarkThatIsHeldUpCountsAsAFailureInARow locks a message, so that the relay waits for
+// as long as it does before it tries again.
+func TestAMarkThatIsHeldUpCountsAsAFailureInARow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	out := w.kafka.Topic(t, 1)
+	w.fill(out, 3, 1)
+	lock := w.begin()
+	if _, err := lock.Exec(t.Context(), `SELECT FROM outbox_message FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	var failures atomic.Int64
+	w.startRelay(runtime.RelayConfig{OnError: func(attempt int, err error) { failures.Store(int64(attempt)) }})
+	w.eventually("two failures in a row", func() bool { return failures.Load() == 2 })
+	w.commit(lock)
+	w.relayedAll()
+	w.inbound(w.receipts(out), 3)
+}
+
+// relayKeepAlives asks a relay's connection for its settings once it tries the lock.
+type relayKeepAlives struct {
+	once sync.Once
+	idle chan string
+}
+
+func (k *relayKeepAlives) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, k, data.SQL)
+}
+
+func (k *relayKeepAlives) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if sql, _ := ctx.Value(k).(string); strings.Contains(sql, "pg_try_advisory_lock") {
+		k.once.Do(func() {
+			var settings string
+			err := conn.QueryRow(context.Background(), `SELECT string_agg(setting, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'tcp%'`).Scan(&settings)
+			k.idle <- fmt.Sprint(settings, err)
+		})
+	}
+}
+
+// TestTheServerSoonNoticesARelayWhoseMachineIsGone looks at the settings only: the
+// machine is the test's own.
+func TestTheServerSoonNoticesARelayWhoseMachineIsGone(t *testing.T) {
+	w := newWorld(t, 1)
+	trace := &relayKeepAlives{idle: make(chan string, 1)}
+	w.pool = w.db.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.Tracer = trace })
+	w.startRelay(runtime.RelayConfig{})
+	if got, want := <-trace.idle, "4 10 5 30000<nil>"; got != want {
+		t.Errorf("settings are %q, want %q", got, want)
 	}
 }
 

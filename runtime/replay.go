@@ -82,7 +82,7 @@ func Replay(ctx context.Context, cfg ReplayConfig) (Replayed, error) {
 	if err != nil {
 		return Replayed{}, err
 	}
-	defer producer.Close()
+	defer producer.close()
 	r := &replay{ReplayConfig: cfg, producer: producer}
 	err = r.run(ctx)
 	cfg.Logger.Info("replay ended", "group", cfg.Group, "dead_letter_topic", cfg.DeadLetterTopic, "replay_topic", cfg.ReplayTopic,
@@ -112,7 +112,7 @@ func (c ReplayConfig) validate() error {
 
 type replay struct {
 	ReplayConfig
-	producer *kgo.Client
+	producer *producer
 	done     Replayed
 	next     time.Time // when the rate allows another record
 }
@@ -154,7 +154,7 @@ func (r *replay) run(ctx context.Context) error {
 // bounds are where to begin and, without the partitions that hold nothing to look at,
 // where to end: at the last record that is there now.
 func (r *replay) bounds(ctx context.Context) (at map[int32]kgo.Offset, ends map[int32]int64, err error) {
-	admin := kadm.NewClient(r.producer)
+	admin := kadm.NewClient(r.producer.client)
 	starts, err := admin.ListStartOffsets(ctx, r.DeadLetterTopic)
 	if err = errors.Join(err, starts.Error()); err != nil {
 		return nil, nil, fmt.Errorf("listing start offsets: %w", err)
@@ -195,7 +195,7 @@ func (r *replay) consider(ctx context.Context, rec *kgo.Record) error {
 			return err
 		}
 		again := &kgo.Record{Topic: r.ReplayTopic, Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
-		if err := produce(ctx, r.producer, produceTimeout, again); err != nil {
+		if err := r.producer.write(ctx, produceTimeout, again); err != nil {
 			return fmt.Errorf("dead letter %d of partition %d: %w", rec.Offset, rec.Partition, err)
 		}
 		r.done.Written++

@@ -36,6 +36,9 @@ func Queue(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
 		return nil
 	}
 	s := queuing.session
+	if s.over {
+		return fmt.Errorf("queuing a statement on the transaction of a handler that has returned: %w", pgx.ErrTxClosed)
+	}
 	if err := s.check(sql); err != nil {
 		return err
 	}
@@ -70,7 +73,8 @@ func (s *txSession) use(mem *scratch) { s.queue, s.args = mem.queue[:0], mem.arg
 func (s *txSession) giveBack(mem *scratch) {
 	s.drop()
 	mem.queue, mem.args = s.queue, s.args
-	s.queue, s.args = nil, nil // a handler that uses its tx after the end gets memory of its own
+	s.queue, s.args = nil, nil
+	s.over = true
 }
 
 // drop empties the queue.
@@ -125,6 +129,8 @@ type txSession struct {
 	args  []any // of the statements in queue
 	event int   // index of the event being handled, negative for a whole batch
 	bare  int   // index of the last event whose handler asked for the connection, or negative
+
+	over bool // nothing that is queued will be sent any more
 
 	outboxSQL string // inserts a message
 	emitted   bool   // a handler has left one
