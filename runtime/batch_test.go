@@ -191,6 +191,7 @@ func TestABadRecordFailsAlone(t *testing.T) {
 	for name, way := range ways {
 		for _, deadLetter := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/dead letter %t", name, deadLetter), func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, 1)
 				const bad = 250
 				events := orders(500, 20)

@@ -54,6 +54,7 @@ func TestACrashBetweenAnyTwoStepsLosesAndDoublesNothing(t *testing.T) {
 	for _, protocol := range protocols {
 		for _, step := range seam.Steps() {
 			t.Run(fmt.Sprintf("%s/%s", protocolName(protocol), step), func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, 2)
 				w.monotone()
 				n := 300 * scale(t)
@@ -141,6 +142,7 @@ func TestRebalancesEvery100MillisecondsLoseAndDoubleNothing(t *testing.T) {
 	for _, protocol := range protocols {
 		for _, concurrency := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%s/concurrency %d", protocolName(protocol), concurrency), func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t, 6)
 				w.monotone()
 				cfg := w.config()

@@ -327,6 +327,7 @@ func TestWhichFailuresAreTriedAgainBeforeTheyAreDeadLetters(t *testing.T) {
 		"an error that passes at the 3rd try": {failingUntil(4, boom), "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			events := orders(10, 2)
 			events[5].Amount = -1

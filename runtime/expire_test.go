@@ -89,6 +89,7 @@ func TestMarksAreHeldBack(t *testing.T) {
 			Now: func() time.Time { return time.Now().Add(300 * day) }}, "billing", 3, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			pool := tenDays(t)
 			c.before(t, pool)
 			c.config.Window.Retention = 3 * day

@@ -25,6 +25,7 @@ func TestAFailureOfTheDatabaseIsRetried(t *testing.T) {
 		"40001", "40P01", "55P03", "57014", "57P01", "08006", "53300", "58030", "25006", "XX000", "42P01", "42501", "28000",
 	} {
 		t.Run(code, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 1)
 			w.exec(`CREATE SEQUENCE tries`)
 			w.exec(`CREATE FUNCTION fail(code text) RETURNS void LANGUAGE plpgsql AS
