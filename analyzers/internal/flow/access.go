@@ -130,7 +130,7 @@ func (w *walker) readAgain(v *Value, fa *Instr) *Value {
 		return nil
 	}
 	pkg, typ := splitType(fa.S2)
-	if know.FieldRole(know.Normal(pkg), typ, fa.S) != know.RoleOffset {
+	if w.in.prog.know.FieldRole(know.Normal(pkg), typ, fa.S) != know.RoleOffset {
 		return nil
 	}
 	src, c := *v.T.Srcs[0], *v
@@ -149,8 +149,10 @@ func enclosed(field string, t *Type) bool {
 		return true
 	}
 	switch t.Kind {
-	case KSlice, KMap, KInterface, KString:
+	case KSlice, KMap, KInterface:
 		return know.EnvelopeField(field)
+	case KString:
+		return know.EnvelopeText(field)
 	}
 	return false
 }

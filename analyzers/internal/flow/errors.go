@@ -65,8 +65,7 @@ func (w *walker) wrap(ins *Instr, args []*Value) []*Value {
 	out := &Value{K: VErr, S: siteKey(ins.Pos), T: t}
 	if inner != nil {
 		out.S, out.Site = inner.S, inner.Site
-	} else if c.Name == "Join" || c.Name == "Wrap" || c.Name == "Unwrap" || c.Name == "WithStack" || c.Name == "Cause" || c.Name == "WithMessage" || c.Name == "Wrapf" ||
-		c.Name == "Permanent" || c.Name == "Unrecoverable" || c.Name == "RetryableError" {
+	} else if c.Name != "Errorf" { // of nothing wrong, all but the Errorfs make nothing wrong
 		if allNil(all) {
 			return []*Value{nilVal}
 		}

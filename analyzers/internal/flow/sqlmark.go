@@ -52,7 +52,7 @@ func (c *sqlCall) mark(tx *Tx) *site {
 // notification_id), gets the id of a row that was read.
 func (c *sqlCall) ofAnother(col string, v *Value) bool {
 	t := c.w.deep(v)
-	return !know.EventID(col) && t.has(FromRow) && !t.has(FromEventID)
+	return !c.w.in.prog.know.EventID(col) && t.has(FromRow) && !t.has(FromEventID)
 }
 
 // freshID reports whether a plain INSERT has an id of its own that is made on this very delivery: then the id is the

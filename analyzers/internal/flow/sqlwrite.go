@@ -27,31 +27,9 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	for _, part := range st.Parts() {
 		idem = !c.sets(part) && idem
 	}
-	table := c.target()
-	desc := strings.ToUpper(st.Kind.String()) + " "
-	switch st.Kind {
-	case sqltext.Insert:
-		desc = "INSERT INTO "
-	case sqltext.Delete:
-		desc = "DELETE FROM "
-	case sqltext.Select:
-		desc = "SELECT with a write to "
-	}
-	desc += showTable(table)
+	table, desc := c.target(), c.describe()
 	if st.StateGuardedIf(fresh) {
-		if st.Kind == sqltext.Delete {
-			w.in.wrote["new:gone:"+strings.ToLower(table)] = true
-		}
-		w.in.wrote["upd:"+strings.ToLower(table)] = w.in.wrote["upd:"+strings.ToLower(table)] || st.Kind == sqltext.Update
-		s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}
-		switch w.check(s) {
-		case outDup:
-			return w.rowsOut(c.ins, how, rowAbsent, 0, s, nil)
-		case outFail:
-			return w.rowsOut(c.ins, how, rowFail, 0, s, nil)
-		}
-		c.effect(desc, table, tx, true)
-		return w.rowsOut(c.ins, how, rowFound, 1, s, nil)
+		return c.leavesState(how, desc, table, tx)
 	}
 	if st.Kind == sqltext.Update {
 		w.in.wrote["upd:"+strings.ToLower(table)] = true
@@ -66,24 +44,57 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	c.effect(desc, table, tx, idem)
 	out := w.rowsOut(c.ins, how, rowFound, 1, nil, nil)
 	if st.Kind == sqltext.Insert && st.Conflict.Action == sqltext.NoAction && w.in.world.Dup && st.Source == nil && !c.neverTaken(st) {
-		// The key may be taken: then the statement fails. Whether it can is seen by whether anyone looks.
-		s := &site{Pos: c.at(), Desc: desc, Store: "sql", Table: table, Tx: tx}
-		s.Key = siteKey(s.Pos)
-		taken := *w
-		taken.st = w.st.fork()
-		taken.st.pend = taken.st.pend[:max(0, len(taken.st.pend))]
-		if w.in.wrote["taken:"+s.Key] {
-			// Somewhere the violation is handled: a repeat is a violation.
-			w.in.sites[s.Key] = s
-			taken.st = c.beforeEffect(tx)
-			taken.st.checked = s
-			return taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)
-		}
-		other := c.beforeEffect(tx)
-		taken.st = other
-		out = append(out, taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)...)
+		return c.mayBeTaken(how, out, &site{Pos: c.at(), Desc: desc, Store: "sql", Table: table, Tx: tx})
 	}
 	return out
+}
+
+// describe says for a reader what the statement does.
+func (c *sqlCall) describe() string {
+	table := showTable(c.target())
+	switch c.st.Kind {
+	case sqltext.Insert:
+		return "INSERT INTO " + table
+	case sqltext.Delete:
+		return "DELETE FROM " + table
+	case sqltext.Select:
+		return "SELECT with a write to " + table
+	}
+	return strings.ToUpper(c.st.Kind.String()) + " " + table
+}
+
+// leavesState is a statement that names the state it leaves: a repeat meets no row.
+func (c *sqlCall) leavesState(how know.Kind, desc, table string, tx *Tx) []exit {
+	w := c.w
+	switch c.st.Kind {
+	case sqltext.Delete:
+		w.in.wrote["new:gone:"+strings.ToLower(table)] = true
+	case sqltext.Update:
+		w.in.wrote["upd:"+strings.ToLower(table)] = true
+	}
+	s := &site{Pos: c.at(), Desc: desc, Store: "state", Table: table, Tx: tx}
+	switch w.check(s) {
+	case outDup:
+		return w.rowsOut(c.ins, how, rowAbsent, 0, s, nil)
+	case outFail:
+		return w.rowsOut(c.ins, how, rowFail, 0, s, nil)
+	}
+	c.effect(desc, table, tx, true)
+	return w.rowsOut(c.ins, how, rowFound, 1, s, nil)
+}
+
+// mayBeTaken is a plain INSERT whose key may be taken: then it fails. Whether it can is seen by whether anyone looks.
+func (c *sqlCall) mayBeTaken(how know.Kind, added []exit, s *site) []exit {
+	s.Key = siteKey(s.Pos)
+	taken := *c.w
+	taken.st = c.beforeEffect()
+	if c.w.in.wrote["taken:"+s.Key] {
+		// Somewhere the violation is handled: a repeat is a violation.
+		c.w.in.sites[s.Key] = s
+		taken.st.checked = s
+		return taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)
+	}
+	return append(added, taken.rowsOut(c.ins, how, rowTaken, 0, s, nil)...)
 }
 
 // tellsFailure reports whether what is written says, in a state of its own, that something went wrong.
@@ -97,7 +108,7 @@ func (c *sqlCall) tellsFailure() bool {
 }
 
 // beforeEffect is the state without the effect just recorded in a transaction.
-func (c *sqlCall) beforeEffect(tx *Tx) *state {
+func (c *sqlCall) beforeEffect() *state {
 	st := c.w.st.fork()
 	var rest []pending
 	for _, p := range st.pend {

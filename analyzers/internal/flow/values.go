@@ -92,11 +92,7 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 	case know.ErrAs:
 		return w.errAs(at(args, row.Arg), at(args, row.Arg2))
 	case know.ErrStatus:
-		vals := fit(c, &Value{K: VNotNil, Elems: []*Value{at(args, row.Arg)}}, top)
-		if len(vals) > 1 {
-			vals[1] = top
-		}
-		return one(vals...)
+		return one(fit(c, &Value{K: VNotNil, Elems: []*Value{at(args, row.Arg)}}, top)...)
 	case know.ErrCode:
 		if row.Arg >= 0 {
 			return one(statusCode(at(args, row.Arg)))

@@ -74,6 +74,15 @@ func EnvelopeField(name string) bool {
 	return false
 }
 
+// EnvelopeText is EnvelopeField for a text: its event may be called by its name, event: "order.placed", and so on.
+func EnvelopeText(name string) bool {
+	switch flat(name) {
+	case "data", "payload", "body", "rawdata", "rawpayload", "rawbody", "eventdata", "eventpayload":
+		return true
+	}
+	return false
+}
+
 // DedupKey reports whether a name means the key by which repeats are told: everything [EventID] accepts, and dedup
 // and idempotency keys.
 func DedupKey(name string) bool {
