@@ -70,10 +70,14 @@ func (it *item) source() *kgo.Record {
 	return it.origin.rec
 }
 
+// precision is that of a record's timestamp, which Kafka keeps in milliseconds: what was
+// written at the end of one would else be due up to a millisecond before its delay is over.
+const precision = time.Millisecond
+
 // restore finds out what a record of a redelivery topic was. A record of another group
 // is to be skipped; one without the runtime's headers fails.
 func (r redelivered) restore(rec *kgo.Record, group string) *origin {
-	o := &origin{rec: rec, tier: r.tier, due: rec.Timestamp.Add(r.delay)}
+	o := &origin{rec: rec, tier: r.tier, due: rec.Timestamp.Add(r.delay + precision)}
 	if latest := time.Now().Add(r.delay); o.due.After(latest) {
 		o.due = latest // the writer's clock was ahead
 	}
