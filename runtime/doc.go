@@ -146,6 +146,8 @@
 //	idemlint.dedup.ahead                  s for which processed_event has partitions
 //	idemlint.dedup.partitions             partitions of processed_event
 //	idemlint.dedup.oldest_uncommitted.age s, of the whole group, as of the last upkeep
+//	idemlint.outbox.unsent                messages not published yet, from the relay that leads
+//	idemlint.outbox.oldest_unsent.age     s, of the first of them
 //
 // The share of duplicates is that of the outcome duplicate among duplicate and
 // processed. All metrics have the group as an attribute, and those about records the

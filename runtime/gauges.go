@@ -23,11 +23,13 @@ type gauges struct {
 	ahead      metric.Float64ObservableGauge
 	kept       metric.Int64ObservableGauge
 	groupAge   metric.Float64ObservableGauge
+	unsent     metric.Int64ObservableGauge
+	unsentAge  metric.Float64ObservableGauge
 }
 
 func (g *gauges) make(meter metric.Meter) error {
 	g.meter = meter
-	errs := make([]error, 6)
+	errs := make([]error, 8)
 	g.lag, errs[0] = meter.Int64ObservableGauge("idemlint.lag",
 		metric.WithUnit("{record}"), metric.WithDescription("Offsets between what is completed of an assigned partition and its end."))
 	g.oldest, errs[1] = meter.Float64ObservableGauge("idemlint.oldest_uncommitted.age",
@@ -40,6 +42,10 @@ func (g *gauges) make(meter metric.Meter) error {
 		metric.WithUnit("{partition}"), metric.WithDescription("Partitions of processed_event."))
 	g.groupAge, errs[5] = meter.Float64ObservableGauge("idemlint.dedup.oldest_uncommitted.age",
 		metric.WithUnit("s"), metric.WithDescription("Age of the oldest event that an uncommitted offset of the group may still bring, as of the last upkeep."))
+	g.unsent, errs[6] = meter.Int64ObservableGauge("idemlint.outbox.unsent",
+		metric.WithUnit("{message}"), metric.WithDescription("Messages of the outbox that are not published yet, counted up to 100,000 by the relay that leads."))
+	g.unsentAge, errs[7] = meter.Float64ObservableGauge("idemlint.outbox.oldest_unsent.age",
+		metric.WithUnit("s"), metric.WithDescription("Age of the first of them, 0 if there is none."))
 	return errors.Join(errs...)
 }
 
@@ -50,8 +56,9 @@ func (c *Consumer) startGauges() (stop func(), err error) {
 		c.collected.Do(func() { close(c.collects) })
 		c.observePartitions(o)
 		c.observeTable(o)
+		c.observeOutbox(o)
 		return nil
-	}, g.lag, g.oldest, g.partitions, g.ahead, g.kept, g.groupAge)
+	}, g.lag, g.oldest, g.partitions, g.ahead, g.kept, g.groupAge, g.unsent, g.unsentAge)
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
@@ -144,6 +151,25 @@ func (c *Consumer) observeTable(o metric.Observer) {
 	if !status.OldestUncommitted.IsZero() {
 		o.ObserveFloat64(g.groupAge, max(0, now.Sub(status.OldestUncommitted).Seconds()), of)
 	}
+}
+
+// observeOutbox tells what waits in the outbox, if the relay at work is this consumer's.
+func (c *Consumer) observeOutbox(o metric.Observer) {
+	if c.relay == nil {
+		return
+	}
+	b := c.relay.Stats().Backlog
+	if b.Counted.IsZero() {
+		return
+	}
+	g := &c.metrics.gauges
+	of := metric.WithAttributes(semconv.MessagingConsumerGroupName(c.cfg.Group))
+	age := 0.0
+	if !b.Oldest.IsZero() {
+		age = max(0, time.Since(b.Oldest).Seconds())
+	}
+	o.ObserveInt64(g.unsent, b.Unsent, of)
+	o.ObserveFloat64(g.unsentAge, age, of)
 }
 
 // held returns the present assignments.

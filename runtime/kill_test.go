@@ -36,6 +36,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if spec := os.Getenv(relayVictimEnv); spec != "" {
+		if err := relayVictim(strings.Fields(spec)); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -80,16 +86,21 @@ func victim(spec []string) error {
 	} else {
 		runtime.Handle(c, spec[2], queueOrder)
 	}
+	return c.Run(killedAt(ctx, seam.Step(numbers[1]), numbers[2]))
+}
+
+// killedAt has the process kill itself at an occurrence of a step.
+func killedAt(ctx context.Context, step seam.Step, occurrence int) context.Context {
 	var hits atomic.Int64
-	return c.Run(seam.With(ctx, func(s seam.Step) error {
-		if int(s) == numbers[1] && hits.Add(1) == int64(numbers[2]) {
+	return seam.With(ctx, func(s seam.Step) error {
+		if s == step && hits.Add(1) == int64(occurrence) {
 			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 				return err
 			}
 			select {} // until the signal arrives
 		}
 		return nil
-	}))
+	})
 }
 
 // TestKillingTheProcessLosesAndDoublesNothing kills a consumer's process with

@@ -346,7 +346,7 @@ func documented(t *testing.T) []string {
 
 func TestTheMetricsAreThoseThatTheReadmeLists(t *testing.T) {
 	w := newWorld(t, 1)
-	cfg := w.config()
+	cfg := w.relayed()
 	cfg.DeadLetter = &shelf{}
 	m := w.metered(&cfg)
 	events := orders(10, 1)

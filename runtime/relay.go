@@ -135,6 +135,7 @@ type RelayStats struct {
 	Sent    int64 // messages published and marked
 	Deleted int64 // sent messages deleted after their retention
 	Failed  int64 // messages that could not be published, each attempt counted
+	Backlog RelayBacklog
 }
 
 // NewRelay returns a relay for the outbox_message in the search path of the pool's
@@ -232,7 +233,7 @@ func (r *Relay) onConnection(ctx context.Context) error {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer func() {
-		r.count(func(s *RelayStats) { s.Leader = false })
+		r.count(func(s *RelayStats) { s.Leader, s.Backlog = false, RelayBacklog{} })
 		closeConn(ctx, conn) // gives the lock back
 	}()
 	box, err := setUpRelay(ctx, conn)
@@ -285,6 +286,9 @@ func tryRelayLock(ctx context.Context, conn *pgx.Conn, box outbox) (leader bool,
 // lead publishes until something fails that is no message's own failure.
 func (r *Relay) lead(ctx context.Context, s *relaySession) error {
 	for {
+		if err := s.weigh(ctx); err != nil {
+			return err
+		}
 		more, err := s.pass(ctx)
 		if err != nil {
 			return err

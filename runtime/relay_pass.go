@@ -23,6 +23,7 @@ type relaySession struct {
 	box   outbox
 
 	reading time.Duration // how long the last look took
+	weighed time.Time     // when what is unsent was counted
 }
 
 // An outgoing is an unsent message.

@@ -101,7 +101,7 @@ func emit(t *testing.T) series {
 	registry := export(t)
 	pool, broker := runtimetest.Postgres(t), runtimetest.Kafka(t, topic)
 	consumer, err := runtime.New(pool, runtime.Config{
-		Brokers: broker.Addresses(), Group: "billing-service", DeadLetter: shelf{},
+		Brokers: broker.Addresses(), Group: "billing-service", DeadLetter: shelf{}, Relay: &runtime.RelayConfig{},
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func emit(t *testing.T) series {
 	defer tick.Stop()
 	for {
 		out, s := gather(t, registry), consumer.Stats()
-		if out["idemlint_lag"] != nil && s.Processed+s.Duplicates+s.Quarantined+s.DeadLettered == 4 && s.OffsetCommits > 0 {
+		if out["idemlint_lag"] != nil && out["idemlint_outbox_unsent"] != nil && s.Processed+s.Duplicates+s.Quarantined+s.DeadLettered == 4 && s.OffsetCommits > 0 {
 			return gather(t, registry)
 		}
 		select {

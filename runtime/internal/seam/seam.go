@@ -51,7 +51,7 @@ const (
 	// AfterCall: the calls have been made, no result has been written.
 	AfterCall
 
-	// The next are are on the way of a record that failed.
+	// The next are on the way of a record that failed.
 
 	// BeforeDeadLetter: what else the run holds is committed; a failed record is
 	// about to be written to its dead letter.
