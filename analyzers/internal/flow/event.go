@@ -188,6 +188,9 @@ func (w *walker) acked(ins *Instr, row *know.Row, recv *Value, args []*Value) {
 			return // of other messages
 		}
 	}
+	if row.Arg2 >= 0 && w.ofOffsets(at(args, row.Arg2)) {
+		return
+	}
 	desc := ins.Call.Name
 	if ins.Call.Recv != "" && ins.Call.Recv != "*" {
 		desc = ins.Call.Recv + "." + desc

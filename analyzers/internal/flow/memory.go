@@ -165,6 +165,7 @@ func (w *walker) mapUpdate(ins *Instr) {
 	}
 	w.st.clear(m.O, join(w.pathAt(m), mapEmpty))
 	w.st.set(cell{m.O.id, join(w.pathAt(m), mapKey(k))}, v)
+	w.noteEntry(m)
 	w.noteMark(m, k)
 }
 

@@ -174,7 +174,7 @@ func (s *state) paths(o *Object, path string) []string {
 	}
 	out := make([]string, 0, len(m.m))
 	for p := range m.m {
-		if below(p, path) {
+		if below(p, path) && p != mapLast && p != mapLess {
 			out = append(out, p)
 		}
 	}

@@ -271,6 +271,7 @@ const mapEmpty = "{empty}"
 func (w *walker) takesOut(m *Value, all bool) {
 	path := w.pathAt(m)
 	if !all && w.st.get(cell{m.O.id, join(path, "{round}")}) == nil {
+		w.st.set(cell{m.O.id, mapLess}, vTrue)
 		return
 	}
 	for _, p := range w.st.paths(m.O, path) {

@@ -108,9 +108,10 @@ func FieldRole(pkg, typ, name string) Role { return roles[field{pkg, typ, name}]
 var kafkaRows = []Row{
 	// franz-go
 	{franz, "Client", "CommitRecords", Ack, 1, -1},
-	{franz, "Client", "CommitUncommittedOffsets|CommitMarkedOffsets|CommitOffsets|CommitOffsetsSync", Ack, -1, -1},
+	{franz, "Client", "CommitUncommittedOffsets|CommitMarkedOffsets", Ack, -1, -1},
+	{franz, "Client", "CommitOffsets|CommitOffsetsSync", Ack, -1, 1},
 	{franz, "Client", "MarkCommitRecords", Ack, 0, -1},
-	{franz, "Client", "MarkCommitOffsets", Ack, -1, -1},
+	{franz, "Client", "MarkCommitOffsets", Ack, -1, 0},
 	{franz, "Client", "ProduceSync|Produce|TryProduce", Produce, 1, -1},
 	{franz, "Client", "Flush|AllowRebalance|PollFetches|PollRecords|Close|CloseAllowingRebalance|PauseFetchPartitions|ResumeFetchPartitions|Ping|LeaveGroup|PauseFetchTopics|ResumeFetchTopics|SetOffsets|AddConsumeTopics|ForceMetadataRefresh", Silent, -1, -1},
 	{franz, "ProduceResults", "FirstErr|First", Delivered, -1, -1},
@@ -127,7 +128,7 @@ var kafkaRows = []Row{
 	{segment, "", "NewReader", NewReader, 0, -1},
 	{segment, "Reader", "ReadMessage", AutoRead, -1, -1},
 	{segment, "Reader", "Close|SetOffset|SetOffsetAt|Stats|Config|Lag|Offset|ReadLag|FetchMessage", Silent, -1, -1},
-	{segment, "Generation", "CommitOffsets", Ack, -1, -1},
+	{segment, "Generation", "CommitOffsets", Ack, -1, 0},
 	{segment, "Generation", "Start", GoFunc, 0, -1},
 	{segment, "Writer", "WriteMessages", Produce, 1, -1},
 	{segment, "Conn", "WriteMessages", Produce, 0, -1},
@@ -146,7 +147,8 @@ var kafkaRows = []Row{
 	// confluent
 	{confluent, "Consumer", "CommitMessage", Ack, 0, -1},
 	{confluent, "Consumer", "StoreMessage", Ack, 0, -1},
-	{confluent, "Consumer", "Commit|CommitOffsets|StoreOffsets", Ack, -1, -1},
+	{confluent, "Consumer", "Commit", Ack, -1, -1},
+	{confluent, "Consumer", "CommitOffsets|StoreOffsets", Ack, -1, 0},
 	{confluent, "Consumer", "Poll|Events", Consumed, -1, -1},
 	{confluent, "Producer", "Produce", Produce, 0, -1},
 	{confluent, "Producer", "ProduceBatch", Produce, 1, -1},
