@@ -493,6 +493,8 @@ func (w *walker) simple(ins *Instr) {
 		w.set(ins.Dst, v)
 	case OpSend:
 		w.sends(ins)
+	case OpWait:
+		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
 	case OpSelect:
 		w.selects(ins)
 	case OpRange:

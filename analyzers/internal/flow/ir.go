@@ -84,6 +84,7 @@ const (
 	OpReturn // Args
 	OpPanic
 	OpRunDefers
+	OpWait // the loop that follows waits for workers
 )
 
 // Flags of a field, on OpFieldAddr and OpField.

@@ -149,7 +149,7 @@ func sortInts(s []int32) { sort.Slice(s, func(i, j int) bool { return s[i] < s[j
 
 func writes(op Op) bool {
 	switch op {
-	case OpStore, OpMapUpdate, OpGo, OpDefer, OpSend, OpName, OpIf, OpJump, OpReturn, OpPanic, OpRunDefers, OpNone:
+	case OpStore, OpMapUpdate, OpGo, OpDefer, OpSend, OpName, OpIf, OpJump, OpReturn, OpPanic, OpRunDefers, OpWait, OpNone:
 		return false
 	}
 	return true
@@ -158,7 +158,7 @@ func writes(op Op) bool {
 func operands(in *Instr) []int32 {
 	var out []int32
 	switch in.Op {
-	case OpAlloc, OpMake, OpJump, OpRunDefers, OpNone:
+	case OpAlloc, OpMake, OpJump, OpRunDefers, OpWait, OpNone:
 		return nil
 	case OpCall, OpGo, OpDefer:
 		out = append(out, in.Call.Args...)

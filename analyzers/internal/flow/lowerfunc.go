@@ -77,7 +77,12 @@ func (l *lowerer) lowerFunc(fn *ssa.Function) *Func {
 		for _, p := range b.Preds {
 			out.Blocks[i].Preds = append(out.Blocks[i].Preds, int32(p.Index))
 		}
-		for _, in := range b.Instrs {
+		for n, in := range b.Instrs {
+			if n == len(b.Instrs)-1 {
+				if token := filledNext(b); token != nil {
+					f.emit(&out.Blocks[i], Instr{Op: OpWait, Dst: -1, Pos: l.pos(token.Pos())})
+				}
+			}
 			f.instr(&out.Blocks[i], in)
 		}
 	}

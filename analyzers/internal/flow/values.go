@@ -170,6 +170,9 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		}
 		return w.library(ins, full)
 	case know.Wait:
+		if n := at(args, row.Arg); row.Arg >= 0 && n.K == VInt && n.I == 1 {
+			return w.library(ins, full)
+		}
 		w.event(&Event{Kind: EvWait, Pos: placeOf(ins)})
 		return w.groupError(recv, w.quiet(ins), c)
 	case know.RedisPipe:

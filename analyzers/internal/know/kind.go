@@ -154,7 +154,7 @@ const (
 	CtxWith     // context.WithValue: Arg the key, Arg2 the value
 	CtxValue    // context.Value: Arg the key
 	CtxErr      // context.Err
-	Wait        // waits for goroutines
+	Wait        // waits for goroutines; Arg is for how many, of whom one is the caller's own
 	GoFunc      // runs the function Arg in another goroutine
 	CallFunc    // runs the function Arg now: sync.Once.Do, lo.ForEach, backoff.Retry
 	AtomicStore // the last argument

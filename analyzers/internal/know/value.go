@@ -145,6 +145,7 @@ var valueRows = []Row{
 	{"golang.org/x/sync/errgroup", "Group", "Go", GoFunc, 0, -1},
 	{"golang.org/x/sync/errgroup", "Group", "TryGo", GoFunc, 0, -1},
 	{"golang.org/x/sync/errgroup", "Group", "Wait", Wait, -1, -1},
+	{"golang.org/x/sync/semaphore", "Weighted", "Acquire", Wait, 1, -1},
 	{"golang.org/x/sync/singleflight", "Group", "Do|DoChan", CallFunc, 1, -1},
 	{"github.com/panjf2000/ants", "*", "Submit|Invoke", GoFunc, 0, -1},
 	{"github.com/sourcegraph/conc/pool", "*", "Go", GoFunc, 0, -1},
