@@ -86,7 +86,7 @@ func TestACallWhoseOutcomeStaysUnknownIsParked(t *testing.T) {
 	if n := w.count(`SELECT count(*) FROM quarantined_event WHERE event_id = $1 AND reason = 'call_outcome_unknown'`, events[1].EventID); n != 1 {
 		t.Errorf("the event is in the quarantine %d times, want once", n)
 	}
-	if n := w.count(`SELECT count(*) FROM call_intent WHERE attempts > 1 AND last_error LIKE '%500%' AND parked_at IS NOT NULL`); n != 1 {
+	if n := w.count(`SELECT count(*) FROM call_intent WHERE attempts >= 1 AND last_error LIKE '%500%' AND parked_at IS NOT NULL`); n != 1 {
 		t.Error("its intent does not tell what it failed with")
 	}
 	if r.Stats().Quarantined != 1 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -262,7 +263,11 @@ func TestARecordAsLargeAsABrokerTakesBecomesADeadLetter(t *testing.T) {
 // TestACrashAroundADeadLetterLosesNothing crashes before and after the write. The record
 // may then be a dead letter twice, but never none.
 func TestACrashAroundADeadLetterLosesNothing(t *testing.T) {
-	for step, want := range map[seam.Step]int{seam.BeforeDeadLetter: 1, seam.AfterDeadLetter: 2, seam.AfterWatermark: 2} {
+	for step, want := range map[seam.Step][]int{
+		seam.BeforeDeadLetter: {1}, seam.AfterDeadLetter: {2},
+		// What is completed may be committed before the consumer dies, but need not.
+		seam.AfterWatermark: {1, 2},
+	} {
 		t.Run(step.String(), func(t *testing.T) {
 			w := newWorld(t, 1)
 			w.monotone()
@@ -279,14 +284,14 @@ func TestACrashAroundADeadLetterLosesNothing(t *testing.T) {
 			if err := w.startWith(ctx, cfg, w.queued).wait(); !errors.Is(err, seam.ErrCrash) {
 				t.Fatalf("Run returned %v, want a crash", err)
 			}
-			if at := w.committed()[0]; at > 10 {
+			if at := w.committed()[0]; at > 10 && step != seam.AfterWatermark {
 				t.Errorf("offset %d is committed by a consumer that died", at)
 			}
 			w.start(cfg, w.queued)
 			w.caughtUp()
 			w.exactly(19)
-			if n := len(w.contents(dlq)); n != want {
-				t.Errorf("%d dead letters, want %d", n, want)
+			if n := len(w.contents(dlq)); !slices.Contains(want, n) {
+				t.Errorf("%d dead letters, want one of %d", n, want)
 			}
 		})
 	}

@@ -155,7 +155,9 @@ func (c *cluster) configure(options Options) error {
 	settings := map[string]string{
 		"listen_addresses":        "127.0.0.1",
 		"unix_socket_directories": "",
-		"max_connections":         "200",
+		// Tests that run side by side have a pool for each consumer, and on a busy machine
+		// those of the ones that have ended linger.
+		"max_connections": "500",
 	}
 	if !options.Durable {
 		settings["fsync"] = "off"
