@@ -334,7 +334,8 @@ func (w *walker) modelWorld(ins *Instr, row *know.Row, full []*Value, recv *Valu
 		w.effect(ins, EffOther, c.Recv+dot(c.Recv)+c.Name, nil)
 		return w.quiet(ins)
 
-	case know.V4, know.V7, know.NameID, know.Digest, know.IDText, know.FreshValue, know.EventIDSink, know.HeaderRead, know.HeaderWrite, know.HeadersOf, know.NewMessage:
+	case know.V4, know.V7, know.NameID, know.Digest, know.IDText, know.FreshValue, know.ClockPart, know.EventIDSink, know.HeaderRead, know.HeaderWrite, know.HeadersOf, know.OffsetOf, know.PlaceOf, know.KeyOf,
+		know.NewMessage:
 		return w.ids(ins, row, full, recv, args)
 	}
 	if row.Kind >= know.FirstRemote {

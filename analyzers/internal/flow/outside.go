@@ -71,7 +71,7 @@ func (o *ordering) coupleRow(w *walker, m, e *Event) {
 // couple finds out how a mark and a write miss each other.
 func (o *ordering) couple(w *walker, m, e *Event, markFirst bool) {
 	s, h := m.Site, e.Hit
-	if h.Kind != EffDB || m.Pos == e.Pos {
+	if h.Kind != EffDB || m.Pos == e.Pos || takesBack(s, h) {
 		return
 	}
 	switch {
@@ -102,6 +102,11 @@ func (o *ordering) completes(m *Event, h *Hit) bool {
 		return false
 	}
 	return slices.ContainsFunc(o.effects, func(e *Hit) bool { return e.Kind != EffDB && e.Kind != EffRedis })
+}
+
+// takesBack reports whether a write takes the mark out again: a remote call has failed, and another delivery is to try it.
+func takesBack(s *site, h *Hit) bool {
+	return h.Table != "" && strings.EqualFold(h.Table, s.Table) && strings.HasPrefix(h.Desc, "DELETE ")
 }
 
 // commitBetween reports MarkCommitted when the mark's transaction was over before the write.

@@ -13,6 +13,13 @@ func fromEvent(t Taint) bool {
 	return t.has(FromPayload | FromMessage | FromEventID | FromKey | FromHeader | FromOffset)
 }
 
+// renewed reports whether a key is another one on every delivery. One with something of the message in it is, too, when
+// a random part or a moment is put to it; the day is none, nor is what nobody can see.
+func (w *walker) renewed(v *Value) bool {
+	t := w.deep(v)
+	return t.has(FromV4|FromFresh) && (!fromEvent(t) || v.O == nil && !t.has(FromCoarse|FromUnseen|FromRow))
+}
+
 // keyOf is the part of a key that does not change, to tell which keys belong together.
 func keyOf(v *Value) string {
 	if v.K == VStr {
@@ -30,14 +37,14 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	cmd := func(val, errv *Value, s *site) []exit {
 		return []exit{{[]*Value{{K: VTuple, Elems: []*Value{val, errv}, Dyn: "redis.Cmd", Site: s}}, w.st}}
 	}
-	fresh := w.deep(key).has(FromFresh|FromV4) && !fromEvent(w.deep(key))
+	fresh := w.renewed(key)
 	switch row.Kind {
 	case know.RedisSetNX, know.RedisSAdd:
 		if row.Kind == know.RedisSAdd {
 			if m := w.variadic(args, row.Arg2); len(m) > 0 {
 				key = m[0]
 			}
-			fresh = !fromEvent(w.deep(key))
+			fresh = w.renewed(key) || !fromEvent(w.deep(key))
 		}
 		if fresh || w.lockName(key) {
 			if row.Kind == know.RedisSetNX {
@@ -175,7 +182,7 @@ func (w *walker) script(ins *Instr, recv *Value, args []*Value, keys int, cmd fu
 	}
 	ks := w.elements(at(args, keys))
 	for _, k := range ks {
-		if w.lockName(k) || w.deep(k).has(FromFresh|FromV4) && !fromEvent(w.deep(k)) {
+		if w.lockName(k) || w.renewed(k) {
 			return cmd(top, nilVal, nil) // a lock, or a key that is another one each time
 		}
 	}

@@ -306,12 +306,7 @@ func (s *settings) near(h *Handler) [][]string {
 		}
 	}
 	root := h.Root.Fn
-	way := []string{root.ID}
-	for _, x := range s.all {
-		if x.call != nil && s.registers(x, h) {
-			way = append(way, x.fn.ID)
-		}
-	}
+	way := append([]string{root.ID}, s.registering(h)...)
 	add(way)
 	if root.Recv != "" {
 		var makers []string
@@ -366,6 +361,25 @@ func (s *settings) callees(ids []string, n int) []string {
 		out, ids = append(out, next...), next
 	}
 	return out
+}
+
+// registering are the functions that register a handler. The call that names its topic is its own; one that takes what
+// such calls make may have taken another's.
+func (s *settings) registering(h *Handler) []string {
+	var own, all []string
+	for _, x := range s.all {
+		if x.call == nil || !s.registers(x, h) {
+			continue
+		}
+		all = append(all, x.fn.ID)
+		if x.sets == know.TopicSetting {
+			own = append(own, x.fn.ID)
+		}
+	}
+	if len(own) > 0 {
+		return own
+	}
+	return all
 }
 
 // registers reports whether a call with a setting is the one that registers a handler's root.

@@ -118,8 +118,7 @@ func notExists(q *sqltext.Statement) bool {
 
 // madeNow reports whether a value is made anew on every delivery.
 func (c *sqlCall) madeNow(v *Value) bool {
-	t := c.w.deep(v)
-	return t.has(FromV4|FromFresh) && !t.has(FromPayload|FromMessage|FromEventID|FromHeader|FromKey|FromOffset)
+	return c.w.renewed(v)
 }
 
 // keyMadeNow reports whether the key of an INSERT can never be taken, since it is made on this very delivery.

@@ -55,6 +55,7 @@ const (
 	FromStored                   // a column or field of a row, see relay.go
 	FromRelayed                  // the same, under the name of an event's id
 	FromMark                     // what a look found: the mark of the event among others
+	FromCoarse                   // of the clock only the hour, the day or the like
 )
 
 // A Src is one place where an origin entered.

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/idemlint/idemlint/analyzers/internal/know"
@@ -21,6 +22,20 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		return one(fit(c, &Value{K: VNotNil, T: Taint{Bits: FromFresh}}, nilVal)...)
 	case know.FreshValue:
 		return one(fit(c, &Value{K: VNotNil, T: Taint{Bits: FromFresh}}, nilVal)...)
+	case know.ClockPart:
+		out := w.library(ins, full)
+		for i, e := range out {
+			vals := slices.Clone(e.vals)
+			for j, v := range vals {
+				if v != nil && v.T.has(FromFresh) {
+					part := *v
+					part.T.Bits |= FromCoarse
+					vals[j] = &part
+				}
+			}
+			out[i].vals = vals
+		}
+		return out
 	case know.NameID:
 		var t Taint
 		for _, a := range args {
@@ -59,6 +74,14 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 		return w.quiet(ins)
 	case know.HeadersOf:
 		return one(taintVal(Taint{Bits: FromHeader}))
+	case know.OffsetOf:
+		w.in.sources = true
+		src := &Src{Bit: FromOffset, Pos: c.At, Enter: c.At, Cross: c.At, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: c.Recv + dot(c.Recv) + c.Name, depth: w.fr.depth}
+		return one(fit(c, taintVal(Taint{Bits: FromOffset, Srcs: []*Src{src}}), nilVal)...)
+	case know.PlaceOf:
+		return one(fit(c, taintVal(Taint{Bits: FromPlace}), nilVal)...)
+	case know.KeyOf:
+		return one(fit(c, taintVal(Taint{Bits: FromKey | FromPayload}), nilVal)...)
 	case know.NewMessage:
 		w.in.sink(Sink{Kind: SinkMessageID, Name: "message.NewMessage", Pos: c.At}, at(args, row.Arg), w)
 		o := w.in.object(w.fr, ins, 6, nil)

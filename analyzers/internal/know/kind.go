@@ -131,10 +131,14 @@ const (
 	Digest      // the digest of what was written to the receiver
 	IDText      // the same id in another form: String, MustParse
 	FreshValue  // different on every call: time.Now, rand
+	ClockPart   // makes the hour, the day or the like of a moment, or a text of it
 	EventIDSink // the call makes its argument Arg an event id
 	HeaderRead  // Arg is the name of a message header
 	HeaderWrite // Arg is the name of a message header, Arg2 its value
 	HeadersOf   // yields a message's headers
+	OffsetOf    // yields a message's offset
+	PlaceOf     // yields a message's topic or partition
+	KeyOf       // yields a message's key
 	NewMessage  // watermill's message.NewMessage: Arg is the id, Arg2 the payload
 
 	// Values.

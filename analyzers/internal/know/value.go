@@ -52,6 +52,7 @@ var idRows = []Row{
 	{"hash/maphash", "Hash", "Sum64|Sum", Digest, -1, -1},
 	{"github.com/cespare/xxhash", "Digest", "Sum64|Sum", Digest, -1, -1},
 	{"time", "", "Now", FreshValue, -1, -1},
+	{"time", "Time", "Format|AppendFormat|Truncate|Round|Year|Month|Day|YearDay|ISOWeek|Weekday|Hour|Date", ClockPart, -1, -1},
 	{"crypto/rand", "", "Read|Int|Text", FreshValue, -1, -1},
 	{"math/rand", "*", "Int|Intn|Int63|Int31|Uint32|Float64|Read|Uint64|Int63n|IntN|N|Int64|Int64N", FreshValue, -1, -1},
 }

@@ -18,6 +18,9 @@ type Group string
 // Context is what a callback gets.
 type Context interface {
 	Context() context.Context
+	Topic() Stream
+	Partition() int32
+	Offset() int64
 	Key() string
 	Fail(err error)
 	SetValue(value any)
