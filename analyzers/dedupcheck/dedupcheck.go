@@ -23,9 +23,10 @@ var Analyzer = &analysis.Analyzer{
 
 func run(pass *analysis.Pass) (any, error) {
 	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
-	if !res.Skipped() {
-		res.Report(pass, res.Closed(Find))
+	if ok, err := res.Ready(); !ok {
+		return nil, err
 	}
+	res.Report(pass, res.Closed(Find))
 	return nil, nil
 }
 

@@ -23,9 +23,10 @@ var Analyzer = &analysis.Analyzer{
 
 func run(pass *analysis.Pass) (any, error) {
 	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
-	if !res.Skipped() && !flow.Opts.Index {
-		res.Report(pass, Find(res.SQL(), pass.ReadFile))
+	if ok, err := res.Ready(); !ok {
+		return nil, err
 	}
+	res.Report(pass, Find(res.SQL(), pass.ReadFile))
 	return nil, nil
 }
 

@@ -24,10 +24,11 @@ var Analyzer = &analysis.Analyzer{
 
 func run(pass *analysis.Pass) (any, error) {
 	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
-	if !res.Skipped() {
-		found := Read(res.Prog, res.Verdicts())
-		res.Report(pass, append(found, Written(res.BareIDs())...))
+	if ok, err := res.Ready(); !ok {
+		return nil, err
 	}
+	found := Read(res.Prog, res.Verdicts())
+	res.Report(pass, append(found, Written(res.BareIDs())...))
 	return nil, nil
 }
 

@@ -21,9 +21,10 @@ var Analyzer = &analysis.Analyzer{
 
 func run(pass *analysis.Pass) (any, error) {
 	res := pass.ResultOf[flow.Analyzer].(*flow.Result)
-	if !res.Skipped() {
-		res.Report(pass, Find(res.Prog, res.Random()))
+	if ok, err := res.Ready(); !ok {
+		return nil, err
 	}
+	res.Report(pass, Find(res.Prog, res.Random()))
 	return nil, nil
 }
 

@@ -19,16 +19,6 @@ import (
 	"github.com/idemlint/idemlint/analyzers/internal/rule"
 )
 
-// Summary is the fact of a package: its functions, and those it needs of its dependencies. An empty one says only that
-// the package belongs to a library the tables describe.
-type Summary struct{ Data []byte }
-
-// AFact marks Summary as a fact.
-func (*Summary) AFact() {}
-
-// String says how large the summary is.
-func (s *Summary) String() string { return fmt.Sprintf("summary(%d bytes)", len(s.Data)) }
-
 // Analyzer computes the summaries. Rules require it and ask its [Result].
 var Analyzer = &analysis.Analyzer{
 	Name:       "idemflow",
@@ -41,8 +31,11 @@ var Analyzer = &analysis.Analyzer{
 // A Result is what the engine knows of the package under analysis.
 type Result struct {
 	Unit    *Unit
-	Prog    *Program
+	Prog    *Program // set once [Result.Ready] has said so
 	pass    *analysis.Pass
+	tables  *know.Tables
+	deps    []packed
+	load    func() error
 	files   map[string]*token.File
 	once    sync.Once
 	judged  []*Verdict
@@ -51,6 +44,7 @@ type Result struct {
 	work    sync.Mutex // the program is run by one rule at a time
 	dirs    []*rule.Directive
 	skipped bool
+	idle    bool // nothing in sight concerns a rule
 	silent  bool // the configuration wants nothing reported here
 }
 
@@ -59,7 +53,8 @@ func run(pass *analysis.Pass) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{pass: pass, skipped: true, silent: tables.Skipped(pass.Pkg.Path())}
+	res := &Result{pass: pass, tables: tables, skipped: true, silent: tables.Skipped(pass.Pkg.Path())}
+	res.load = sync.OnceValue(res.join)
 	norm := know.Normal(pass.Pkg.Path())
 	dependency := pass.Module != nil && pass.Module.Version != ""
 	std := pass.Module == nil || pass.Module.Path == "" || pass.Module.Path == "std"
@@ -75,17 +70,15 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		return res, nil
 	}
-	var deps []*Unit
+	var deps facts
 	relevant := tables.Seed(pass.Pkg.Path())
 	for _, imp := range pass.Pkg.Imports() {
 		var s Summary
 		if pass.ImportPackageFact(imp, &s) {
 			relevant = true
-			units, err := DecodeUnits(s.Data)
-			if err != nil {
+			if err := deps.add(s); err != nil {
 				return nil, fmt.Errorf("summary of %s: %w", imp.Path(), err)
 			}
-			deps = append(deps, units...)
 		}
 		relevant = relevant || tables.Seed(imp.Path())
 	}
@@ -110,13 +103,18 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	unit.Ignores = res.dirs
 	res.Unit = unit
-	res.Prog = NewProgram(append([]*Unit{unit}, deps...), map[string]bool{pass.Pkg.Path(): true}, tables)
-	res.Prog.Strict = Opts.Strict
-	data, err := EncodeUnits(export(unit, res.Prog))
+	res.deps = deps.units
+	if Opts.Index {
+		// The whole gets every package's summary from the package itself; dependants only have to know that there is one.
+		pass.ExportPackageFact(&Summary{})
+		return res, nil
+	}
+	own, err := pack(unit, tables)
 	if err != nil {
 		return nil, err
 	}
-	pass.ExportPackageFact(&Summary{Data: data})
+	res.idle = !Opts.Names.Begins() && !slices.ContainsFunc(append(deps.units, own), func(u packed) bool { return u.kind&packedConcerns != 0 })
+	pass.ExportPackageFact(export(own, deps.units))
 	return res, nil
 }
 
@@ -248,17 +246,6 @@ func guardObjects(pass *analysis.Pass) map[types.Object]bool {
 			}
 			return true
 		})
-	}
-	return out
-}
-
-// export is what dependants need: the package's own unit, and of its dependencies what its functions lead to.
-func export(own *Unit, p *Program) []*Unit {
-	out := []*Unit{own}
-	for _, u := range p.units {
-		if u != own && len(u.Funcs) > 0 {
-			out = append(out, u)
-		}
 	}
 	return out
 }
@@ -444,6 +431,32 @@ func (r *Result) Own(p Pos) bool { return r.files[p.File] != nil }
 
 // Silent reports whether the configuration wants nothing reported in the package.
 func (r *Result) Silent() bool { return r.silent }
+
+// Ready reports whether a rule has anything to do here, and if so joins the package with its dependencies. It has not
+// where the package was not looked at, where nothing in sight concerns a rule, nor where the stand-alone command asks for
+// summaries: the whole then runs the rules.
+func (r *Result) Ready() (bool, error) {
+	if r.skipped || r.idle || Opts.Index {
+		return false, nil
+	}
+	err := r.load()
+	return err == nil, err
+}
+
+// join makes the program of the package and of those that it depends on.
+func (r *Result) join() error {
+	units := []*Unit{r.Unit}
+	for _, dep := range r.deps {
+		us, err := DecodeUnits(dep.data)
+		if err != nil {
+			return fmt.Errorf("summary of %s: %w", dep.path, err)
+		}
+		units = append(units, us...)
+	}
+	r.Prog = NewProgram(units, map[string]bool{r.Unit.Path: true}, r.tables)
+	r.Prog.Strict = Opts.Strict
+	return nil
+}
 
 // Skipped reports whether the package was not looked at.
 func (r *Result) Skipped() bool { return r.skipped }

@@ -37,6 +37,12 @@ type Tables struct {
 	skip     []string
 }
 
+// Begins reports whether the configuration adds anything with which a rule begins: a message, a way to come by one, or the
+// name of an event's id.
+func (c Config) Begins() bool {
+	return len(c.Messages)+len(c.Handlers)+len(c.Clients)+len(c.EventIDs) > 0
+}
+
 type typeName struct{ pkg, name string }
 
 // Extend adds a configuration to the tables. Of an entry that cannot be read the error says how it is to be written.

@@ -230,6 +230,9 @@ func runBad(pass *analysis.Pass, strict bool, limit int) (any, error) {
 	if len(functions(pass, "PanicAnalyzer")) > 0 {
 		panic("out of range")
 	}
+	if len(functions(pass, "CrashAnalyzer")) > 0 {
+		os.Exit(3)
+	}
 	if len(functions(pass, "FailAnalyzer")) > 0 {
 		return nil, errors.New("cannot go on")
 	}

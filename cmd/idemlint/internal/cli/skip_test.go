@@ -159,3 +159,32 @@ func TestAPackageThatAFlagSaysMattersIsNotSkipped(t *testing.T) {
 		t.Errorf("with it these are skipped: %v", units)
 	}
 }
+
+func TestRulesRunOnlyWhereTheirFindingsAreWanted(t *testing.T) {
+	t.Parallel()
+	dir := module(t, `
+-- go.mod --
+module example.com/main
+
+go 1.26.0
+-- main.go --
+package main
+
+import "example.com/main/own"
+
+func main() { own.Idle() }
+-- own/own.go --
+package own
+
+func Idle() {}
+
+func CrashAnalyzer() {}
+`)
+	vet := func(pattern string) result {
+		return run(t, dir, environ(toolsVersion+"="+toolsInUse(t)), "go", "vet", "-vettool="+self(t), pattern)
+	}
+	if got := vet("./own"); got.status == 0 {
+		t.Errorf("no rule ran over a package that was named: %+v", got)
+	}
+	wantStatus(t, vet("."), 0)
+}

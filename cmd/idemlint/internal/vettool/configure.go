@@ -1,13 +1,10 @@
 package vettool
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-
-	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
@@ -47,7 +44,7 @@ func configFlag(set rules.Set) *offFlag {
 // the early exit, for they say which packages matter; the flags are set again when unitchecker parses them. The go
 // command runs its tool in the directory of the unit's package. A dependency's own file is for those who work on it: what it
 // says, or that it is faulty, is nothing to its users.
-func configure(set rules.Set, args []string, unread *offFlag, unit string) error {
+func configure(set rules.Set, args []string, unread *offFlag, u *unitConfig) error {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		analyzer, name, dotted := strings.Cut(name, ".")
@@ -62,18 +59,7 @@ func configure(set rules.Set, args []string, unread *offFlag, unit string) error
 			}
 		}
 	}
-	if unread.off {
-		return nil
-	}
-	data, err := os.ReadFile(unit)
-	if err != nil {
-		return fmt.Errorf("reading the unit: %w", err)
-	}
-	var cfg unitchecker.Config
-	if err := json.Unmarshal(data, &cfg); err != nil {
-		return fmt.Errorf("decoding the unit %s: %w", unit, err)
-	}
-	if cfg.ModuleVersion != "" {
+	if unread.off || u.ModuleVersion != "" {
 		return nil
 	}
 	dir, err := os.Getwd()

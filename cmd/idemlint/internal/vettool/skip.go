@@ -1,7 +1,6 @@
 package vettool
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-	"golang.org/x/tools/go/analysis/unitchecker"
 )
 
 const (
@@ -44,29 +42,21 @@ func toolsVersion() string {
 
 // skip ends a unit that cannot matter: it leaves an empty fact file, without parsing or type-checking anything,
 // and done is true. Three out of four units of a cold go vet are such, and they cost more than all the others.
-func skip(file string, seed func(string) bool) (importPath string, done bool, err error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", false, fmt.Errorf("reading the unit: %w", err)
+func skip(u *unitConfig, seed func(string) bool) (done bool, err error) {
+	if !irrelevant(u, seed) {
+		return false, nil
 	}
-	var cfg unitchecker.Config
-	if err := json.Unmarshal(data, &cfg); err != nil {
-		return "", false, fmt.Errorf("decoding the unit %s: %w", file, err)
+	if err := os.WriteFile(u.VetxOutput, nil, 0o666); err != nil {
+		return false, fmt.Errorf("writing the facts of %s: %w", u.ImportPath, err)
 	}
-	if !irrelevant(&cfg, seed) {
-		return cfg.ImportPath, false, nil
-	}
-	if err := os.WriteFile(cfg.VetxOutput, nil, 0o666); err != nil {
-		return cfg.ImportPath, false, fmt.Errorf("writing the facts of %s: %w", cfg.ImportPath, err)
-	}
-	return cfg.ImportPath, true, nil
+	return true, nil
 }
 
 // irrelevant tells whether a unit can neither hold a finding nor a fact that one depends on: it is wanted for its
 // facts only, it belongs to the standard library or to a versioned module, it is no seed, and no package that it
 // imports has facts. Packages of the main module and of the workspace always run: in layered code the handler's
 // package imports no client.
-func irrelevant(cfg *unitchecker.Config, seed func(string) bool) bool {
+func irrelevant(cfg *unitConfig, seed func(string) bool) bool {
 	if !cfg.VetxOnly || cfg.VetxOutput == "" || seed(cfg.ImportPath) {
 		return false
 	}
@@ -83,7 +73,7 @@ func irrelevant(cfg *unitchecker.Config, seed func(string) bool) bool {
 
 // standard tells whether a unit belongs to the standard library: it has no module, and its directory is in the
 // GOROOT that the go command gives to its tools. A package in GOPATH has no module either.
-func standard(cfg *unitchecker.Config) bool {
+func standard(cfg *unitConfig) bool {
 	root := os.Getenv("GOROOT")
 	if cfg.ModulePath != "" || root == "" {
 		return false

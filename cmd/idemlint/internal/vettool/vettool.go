@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/tools/go/analysis/unitchecker"
@@ -38,6 +39,11 @@ func unit(args []string) (string, bool) {
 	return last, strings.HasSuffix(last, ".cfg") && !strings.HasPrefix(last, "-")
 }
 
+// spareHeap is how much a unit may allocate before the garbage collector runs for the first time, in bytes. Most units
+// are done before. It is memory that is asked for and never touched, so it takes no room; the collector, which runs
+// when the heap has doubled, counts it.
+const spareHeap = 64 << 20
+
 // Options are the choices of a caller; the zero value is what the command uses.
 type Options struct {
 	// ToolsVersion is the version of golang.org/x/tools in this binary, which decides whether the early exit is
@@ -57,34 +63,50 @@ func Main(set rules.Set, args []string, opts Options) {
 	}
 	unread := configFlag(set)
 	if file, ok := unit(args); ok {
-		if err := configure(set, args, unread, file); err != nil {
-			exit(err)
-		}
-	}
-	if file, ok := unit(args); ok && takesEmptyFacts(cmp.Or(opts.ToolsVersion, toolsVersion())) {
-		path, done, err := skip(file, set.Seed)
-		if err != nil {
-			exit(err)
-		}
-		if done {
-			if opts.Skipped != nil {
-				opts.Skipped(path)
-			}
-			os.Exit(0)
-		}
-	}
-	if file, ok := unit(args); ok && asksIndex(args) {
-		if err := analyseWhole(file); err != nil {
+		if err := prepare(set, args, opts, unread, file); err != nil {
 			exit(err)
 		}
 	}
 	guard(set.Analyzers)
+	spare := make([]byte, spareHeap)
+	defer runtime.KeepAlive(spare)
 	defer func() {
 		if r := recover(); r != nil {
 			exit(crash.Error(r))
 		}
 	}()
 	unitchecker.Main(set.Analyzers...)
+}
+
+// prepare looks at the unit before unitchecker does. It ends the process where nothing is to be done.
+func prepare(set rules.Set, args []string, opts Options, unread *offFlag, file string) error {
+	u, err := readUnit(file)
+	if err != nil {
+		return err
+	}
+	if err := configure(set, args, unread, u); err != nil {
+		return err
+	}
+	if takesEmptyFacts(cmp.Or(opts.ToolsVersion, toolsVersion())) {
+		done, err := skip(u, set.Seed)
+		if err != nil {
+			return err
+		}
+		if done {
+			if opts.Skipped != nil {
+				opts.Skipped(u.ImportPath)
+			}
+			os.Exit(0)
+		}
+	}
+	switch {
+	case !u.VetxOnly:
+		return nil
+	case asksIndex(args):
+		return analyseWhole(file)
+	}
+	factsOnly(set.Analyzers)
+	return nil
 }
 
 // exit ends the process as unitchecker does: an error goes to standard error behind the tool's name.

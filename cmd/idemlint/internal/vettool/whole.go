@@ -28,9 +28,6 @@ func analyseWhole(file string) error {
 	if err := json.Unmarshal(data, &cfg); err != nil {
 		return fmt.Errorf("decoding the unit %s: %w", file, err)
 	}
-	if string(cfg["VetxOnly"]) != "true" {
-		return nil
-	}
 	cfg["VetxOnly"] = json.RawMessage("false")
 	if data, err = json.Marshal(cfg); err != nil {
 		return fmt.Errorf("encoding the unit %s: %w", file, err)
