@@ -1,5 +1,7 @@
 package know
 
+import "sync"
+
 // Kind says what a call does, as far as the rules care.
 type Kind uint8
 
@@ -191,8 +193,9 @@ type Row struct {
 // A Sym names a function of a library.
 type Sym struct{ Pkg, Recv, Name string }
 
-var index = func() map[Sym]*Row {
-	m := make(map[Sym]*Row)
+// index is made when it is asked for: most processes of a go vet end before that.
+var index = sync.OnceValue(func() map[Sym]*Row {
+	m := make(map[Sym]*Row, 1500)
 	for _, table := range [][]Row{kafkaRows, sqlRows, gormRows, builderRows, redisRows, mongoRows, outsideRows, remoteRows, idRows, valueRows} {
 		for i := range table {
 			r := &table[i]
@@ -209,16 +212,17 @@ var index = func() map[Sym]*Row {
 		}
 	}
 	return m
-}()
+})
 
 // Lookup returns what is known about a function. The package path is normalised by the caller. It returns nil when
 // nothing is known.
 func Lookup(s Sym) *Row {
-	if r := index[s]; r != nil {
+	rows := index()
+	if r := rows[s]; r != nil {
 		return r
 	}
 	if s.Recv != "*" {
-		return index[Sym{s.Pkg, "*", s.Name}]
+		return rows[Sym{s.Pkg, "*", s.Name}]
 	}
 	return nil
 }
