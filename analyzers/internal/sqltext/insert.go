@@ -130,9 +130,9 @@ func (p *parser) insertRows() bool {
 	case p.isKw(p.i, kwOn), p.isKw(p.i, kwReturning):
 		return st.Open // the rows are in a hole that has been passed over
 	case p.startsQuery(p.i) || p.isKw(p.i, kwTable):
+		var joins conditions
 		end := p.seek(p.i, func(i int, t token) bool {
-			conflict := t.kw == kwOn && (p.isKw(i+1, kwConflict) || p.isKw(i+1, kwDuplicate))
-			return t.kw == kwReturning || conflict && p.tokAt(i+2).kind != tokDot
+			return t.kw == kwReturning || joins.ended(p, i, t)
 		})
 		st.Source = p.sub(p.i, end)
 		if st.Source != nil && st.Source.Open {
@@ -144,6 +144,57 @@ func (p *parser) insertRows() bool {
 		return true
 	}
 	return false
+}
+
+// conditions counts the JOINs of a query's FROM that still wait for their ON or USING, which is how PostgreSQL's grammar
+// tells ON conflict, the condition of a join by a column of that name, from the ON CONFLICT behind the query.
+type conditions struct {
+	from    bool
+	waiting int
+}
+
+// ended takes the next token outside brackets and tells whether the clause begins there.
+func (c *conditions) ended(p *parser, i int, t token) bool {
+	if p.tokAt(i-1).kind == tokDot || p.isKw(i-1, kwAs) {
+		return false
+	}
+	switch t.kw {
+	case kwFrom:
+		*c = conditions{from: true}
+	case kwWhere, kwGroup, kwHaving, kwWindow, kwUnion, kwExcept, kwIntersect, kwOrder, kwLimit, kwOffset, kwFetch, kwFor:
+		*c = conditions{}
+	case kwJoin:
+		if c.from && p.isJoin(i) {
+			c.waiting++
+		}
+	case kwUsing:
+		c.waiting = max(c.waiting-1, 0)
+	case kwOn:
+		if p.isKw(i+1, kwDuplicate) && p.isKw(i+2, kwKey) || p.isKw(i+1, kwConflict) && (c.waiting == 0 || p.hasAction(i+2)) {
+			return true
+		}
+		c.waiting = max(c.waiting-1, 0)
+	}
+	return false
+}
+
+// isJoin tells a JOIN that needs a condition.
+func (p *parser) isJoin(i int) bool {
+	if p.isKw(i-1, kwCross) {
+		return false
+	}
+	for i--; p.isKw(i, kwLeft) || p.isKw(i, kwRight) || p.isKw(i, kwFull) || p.isKw(i, kwInner) || p.isKw(i, kwOuter); i-- {
+	}
+	return !p.isKw(i, kwNatural) && p.endsOperand(i)
+}
+
+// hasAction tells DO behind the target of a conflict clause: no join has one, and where a piece of the query is not
+// known, the condition of a join can be in it.
+func (p *parser) hasAction(i int) bool {
+	if p.isOpen(i) {
+		i = p.after(i)
+	}
+	return p.isKw(i, kwDo)
 }
 
 // values reads the rows after VALUES.
