@@ -80,7 +80,7 @@ func (p *parser) endsOutputs(i int, t token) bool {
 		return true
 	case kwFetch, kwWindow, kwLimit, kwOffset:
 		// MySQL and SQLite have columns of these names.
-		begins := i == p.i || p.endsOperand(i-1) || p.isOp(i-1, "*") || p.isKw(i-1, kwDesc) || p.isKw(i-1, kwAsc)
+		begins := i == p.i || p.endsOperand(i-1) || p.isOp(i-1, "*") || p.isLabel(i-1)
 		return begins && i+1 < p.end && p.startsOperand(i+1)
 	case kwGroup, kwOrder:
 		return p.isKw(i+1, kwBy)
@@ -88,6 +88,20 @@ func (p *parser) endsOutputs(i int, t token) bool {
 		return p.isKw(i+1, kwUpdate) || p.isKw(i+1, kwShare) || p.isWord(i+1, "no") || p.isKw(i+1, kwKey)
 	}
 	return false
+}
+
+// isLabel tells a reserved word that names the output before it without AS, which PostgreSQL lets most of them do, and the
+// word behind an output that ends an ORDER BY. The words that go on with an expression or a CASE are none.
+func (p *parser) isLabel(i int) bool {
+	if i <= 0 || p.toks[i].kind != tokWord || !p.endsOperand(i-1) {
+		return false
+	}
+	switch k := p.toks[i].kw; k {
+	case kwArray, kwAs, kwFor, kwOn, kwTo, kwWith, kwFetch, kwWindow, kwLimit, kwOffset:
+		return false
+	default:
+		return k.reserved() && !k.joins()
+	}
 }
 
 func (p *parser) startsOperand(i int) bool {

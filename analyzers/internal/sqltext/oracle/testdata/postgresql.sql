@@ -108,3 +108,5 @@ DECLARE c CURSOR FOR SELECT 1;
 CHECKPOINT;
 UPDATE orders SET orders.state = 1 WHERE orders.id = $1;
 UPDATE stock SET left_over=-left_over WHERE id=+$1;
+SELECT a distinct, b desc LIMIT 1;
+SELECT 0 DISTINCT LIMIT 1;
