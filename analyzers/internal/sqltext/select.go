@@ -75,7 +75,7 @@ func (p *parser) bracketed(lo, hi int) {
 func (p *parser) endsOutputs(i int, t token) bool {
 	switch t.kw {
 	case kwFrom:
-		return !p.isKw(i-1, kwDistinct) && !p.isWord(i-1, "rows")
+		return !p.isDistinctFrom(i) && !p.isWord(i-1, "rows")
 	case kwInto, kwWhere, kwHaving, kwUnion, kwExcept, kwIntersect:
 		return true
 	case kwFetch, kwWindow, kwLimit, kwOffset:
@@ -88,6 +88,11 @@ func (p *parser) endsOutputs(i int, t token) bool {
 		return p.isKw(i+1, kwUpdate) || p.isKw(i+1, kwShare) || p.isWord(i+1, "no") || p.isKw(i+1, kwKey)
 	}
 	return false
+}
+
+// isDistinctFrom tells the FROM of IS DISTINCT FROM.
+func (p *parser) isDistinctFrom(i int) bool {
+	return p.isKw(i-1, kwDistinct) && (p.isKw(i-2, kwIs) || p.isKw(i-2, kwNot))
 }
 
 // isLabel tells a reserved word that names the output before it without AS, which PostgreSQL lets most of them do, and the

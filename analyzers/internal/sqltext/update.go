@@ -70,7 +70,7 @@ func (p *parser) allHoles(lo, hi int) bool {
 
 // endsUpdateSet ends the assignments; IS DISTINCT FROM does not.
 func (p *parser) endsUpdateSet(i int, t token) bool {
-	return endsSet(i, t) && !(t.kw == kwFrom && p.isKw(i-1, kwDistinct)) && t.kw != kwOn
+	return endsSet(i, t) && !(t.kw == kwFrom && p.isDistinctFrom(i)) && t.kw != kwOn
 }
 
 // joined reads the further tables of MySQL's UPDATE a JOIN b ON ... SET.

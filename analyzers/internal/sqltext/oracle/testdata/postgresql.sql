@@ -110,3 +110,4 @@ UPDATE orders SET orders.state = 1 WHERE orders.id = $1;
 UPDATE stock SET left_over=-left_over WHERE id=+$1;
 SELECT a distinct, b desc LIMIT 1;
 SELECT 0 DISTINCT LIMIT 1;
+SELECT 0 DISTINCT FROM t;
