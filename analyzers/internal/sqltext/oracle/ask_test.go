@@ -278,6 +278,13 @@ func (v *view) pgFromItem(n *pg.Node) {
 	}
 }
 
+// equals tells = and ==. PostgreSQL takes == for an operator somebody has defined, and has none of its own; in SQLite it
+// is =, which is how sqltext reads it.
+func equals(e *pg.A_Expr) bool {
+	op := e.Name[len(e.Name)-1].GetString_().Sval
+	return len(e.Name) == 1 && (op == "=" || op == "==")
+}
+
 // pgWhere adds the conditions joined by AND that compare a column with a value.
 func (v *view) pgWhere(n *pg.Node) {
 	v.add("where %v", n != nil)
@@ -295,7 +302,7 @@ func (v *view) pgConds(n *pg.Node) {
 		return
 	}
 	e := n.GetAExpr()
-	if e == nil || e.Kind != pg.A_Expr_Kind_AEXPR_OP && e.Kind != pg.A_Expr_Kind_AEXPR_NOT_DISTINCT || len(e.Name) != 1 || e.Name[0].GetString_().Sval != "=" {
+	if e == nil || e.Kind != pg.A_Expr_Kind_AEXPR_OP && e.Kind != pg.A_Expr_Kind_AEXPR_NOT_DISTINCT || !equals(e) {
 		return
 	}
 	left, right := []*pg.Node{e.Lexpr}, []*pg.Node{e.Rexpr}

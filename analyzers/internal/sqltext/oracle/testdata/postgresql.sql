@@ -111,3 +111,4 @@ UPDATE stock SET left_over=-left_over WHERE id=+$1;
 SELECT a distinct, b desc LIMIT 1;
 SELECT 0 DISTINCT LIMIT 1;
 SELECT 0 DISTINCT FROM t;
+DELETE FROM t WHERE a == $1;
