@@ -114,7 +114,7 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		p.classifyToken(e, p.toks[lo])
 	case hi == lo+2 && (p.isOp(lo, "-") || p.isOp(lo, "+")) && p.toks[lo+1].kind == tokNumber:
 		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.src(p.toks[lo]) + p.src(p.toks[lo+1])}
-	case hi == lo+2 && p.toks[lo].kind == tokWord && p.toks[lo+1].kind == tokString, // date '2026-05-01'
+	case hi == lo+2 && p.nameToken(lo) && p.toks[lo+1].kind == tokString, // date '2026-05-01'
 		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has == 0:
 		p.classifyToken(e, p.toks[lo+1])
 	case (call == "arg" || call == "narg") && len(e.Params) == 1 && p.isWord(lo, "sqlc"):
@@ -412,6 +412,9 @@ func (p *parser) scanName(e *Expr, i, hi int) int {
 		if t.kw == kwAs { // CAST(x AS t)
 			return p.typeEnd(i+1, hi)
 		}
+		return i + 1
+	}
+	if t.kind == tokQuoted && i+1 < hi && p.toks[i+1].kind == tokString { // "my type" 'x'
 		return i + 1
 	}
 	from := i
