@@ -389,6 +389,7 @@ func (p *parser) column() (c ColumnDef, keys []Key) {
 	c.Name = p.ident(p.toks[p.i])
 	p.i++
 	typ := p.i
+	p.accept(kwKey) // a type of that name: MySQL's KEY comes behind a type
 	p.i = p.seek(p.i, p.startsColumnConstraint)
 	if p.i > typ {
 		c.Type = p.text[p.toks[typ].lo:p.toks[p.i-1].hi]
