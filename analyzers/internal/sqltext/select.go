@@ -80,8 +80,12 @@ func (p *parser) endsOutputs(i int, t token) bool {
 		return true
 	case kwFetch, kwWindow, kwLimit, kwOffset:
 		// MySQL and SQLite have columns of these names.
-		begins := i == p.i || p.endsOperand(i-1) || p.isOp(i-1, "*") || p.isLabel(i-1)
-		return begins && i+1 < p.end && p.startsOperand(i+1)
+		if i+1 >= p.end {
+			return false
+		}
+		all := p.isOp(i-1, "*") && (i-1 == p.i || !p.endsOperand(i-2)) // a * is no product
+		behind := i > p.i && (p.endsOperand(i-1) || all || p.isLabel(i-1))
+		return behind && p.toks[i+1].kind == tokOp || (behind || i == p.i) && p.startsOperand(i+1)
 	case kwGroup, kwOrder:
 		return p.isKw(i+1, kwBy)
 	case kwFor:
