@@ -112,8 +112,8 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		e.Class = SubqueryExpr
 	case hi == lo+1:
 		p.classifyToken(e, p.toks[lo])
-	case hi == lo+2 && (p.isOp(lo, "-") || p.isOp(lo, "+")) && p.toks[lo+1].kind == tokNumber:
-		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.src(p.toks[lo]) + p.src(p.toks[lo+1])}
+	case hi > lo+1 && p.toks[hi-1].kind == tokNumber && p.allSigns(lo, hi-1):
+		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.signed(lo, hi-1)}
 	case hi == lo+2 && p.nameToken(lo) && p.toks[lo+1].kind == tokString, // date '2026-05-01'
 		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has == 0:
 		p.classifyToken(e, p.toks[lo+1])
@@ -127,6 +127,27 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 	default:
 		e.classifyMixture()
 	}
+}
+
+func (p *parser) allSigns(lo, hi int) bool {
+	for i := lo; i < hi; i++ {
+		if !p.isOp(i, "-") && !p.isOp(i, "+") {
+			return false
+		}
+	}
+	return true
+}
+
+// signed is the number behind the signs from lo on, with the one that they come to.
+func (p *parser) signed(lo, number int) string {
+	minus := false
+	for i := lo; i < number; i++ {
+		minus = minus != p.isOp(i, "-")
+	}
+	if minus {
+		return "-" + p.src(p.toks[number])
+	}
+	return p.src(p.toks[number])
 }
 
 func (p *parser) allStrings(lo, hi int) bool {

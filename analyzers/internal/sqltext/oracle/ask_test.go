@@ -223,7 +223,7 @@ func pgValue(n *pg.Node) string {
 		return "literal"
 	case n.GetAConst() != nil:
 		return "literal"
-	case n.GetAExpr() != nil && n.GetAExpr().Lexpr == nil && n.GetAExpr().Name[0].GetString_().GetSval() == "+" && isNumber(n.GetAExpr().Rexpr):
+	case isNumber(n):
 		return "literal" // +1
 	case n.GetSetToDefault() != nil:
 		return "default"
@@ -231,7 +231,12 @@ func pgValue(n *pg.Node) string {
 	return "else"
 }
 
+// isNumber tells a number with any signs before it.
 func isNumber(n *pg.Node) bool {
+	if e := n.GetAExpr(); e != nil && e.Lexpr == nil && len(e.Name) == 1 {
+		op := e.Name[0].GetString_().GetSval()
+		return (op == "+" || op == "-") && isNumber(e.Rexpr)
+	}
 	c := n.GetAConst()
 	return c.GetIval() != nil || c.GetFval() != nil
 }

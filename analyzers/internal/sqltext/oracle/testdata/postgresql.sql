@@ -116,3 +116,4 @@ INSERT INTO t VALUES ("char" 'x', date '2026-01-01');
 CREATE TABLE t (a key, b key (1) NOT NULL);
 SELECT a FROM t LIMIT -1 + $1 OFFSET +2;
 SELECT a LIMIT -$1;
+INSERT INTO t VALUES (+-2, - - 3, -+4.5, +1);
