@@ -110,10 +110,19 @@ func TestStatementsMadeUpFromPiecesAreSeenTheSame(t *testing.T) {
 // templates that sqltext reads too: placeholders, verbs, backticks.
 func foreign(text string) bool {
 	text = strings.NewReplacer("::", "", ":=", "", "@>", "", "<@", "").Replace(text)
+	for _, name := range names.FindAllString(text, -1) {
+		if len(name) > longestName {
+			return true
+		}
+	}
 	return strings.ContainsAny(text, "`?%{}\\#:@\x00") || dollarName.MatchString(text) || exotic.MatchString(text) || misnamed(text) || typedParam.MatchString(keywordParam.ReplaceAllString(text, ""))
 }
 
+// longestName is what PostgreSQL keeps of a name, in bytes. MySQL takes no longer one, SQLite keeps it whole.
+const longestName = 63
+
 var (
+	names      = regexp.MustCompile(`[\w$[:^ascii:]]+|"[^"]*"`)
 	dollarName = regexp.MustCompile(`\$[a-zA-Z_]`)
 	// exotic is what PostgreSQL takes and nobody writes: type modifiers that are expressions, typed literals of a
 	// qualified type, fields of a parameter, a field of a column that is called like the table, a number called OR, the parameter $0,
