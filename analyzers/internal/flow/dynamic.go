@@ -23,6 +23,9 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	if c.Guard {
 		return w.namedGuard(ins, c.Iface+"."+c.Fn, know.EitherTrue, args)
 	}
+	if c.Fn == "Error" && len(args) == 0 && recv.K == VErr && (recv.Site != nil || recv.S == errFail) {
+		return []exit{{[]*Value{errText(recv)}, w.st}}
+	}
 	if recv.Dyn != "" {
 		if m := w.in.prog.method(recv.Dyn, c.Fn); m != nil {
 			var via *Edge

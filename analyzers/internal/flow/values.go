@@ -327,15 +327,25 @@ func (w *walker) stringFn(name string, s, sub *Value) *Value {
 			return boolVal(strings.EqualFold(s.S, sub.S))
 		}
 	}
-	if s.Site != nil && sub.K == VStr && saysDuplicate(sub.S) {
+	if sub.K == VStr && saysDuplicate(sub.S) {
 		// The text of an error is asked whether it speaks of a duplicate.
-		if s.Path == "error:"+errUnique {
+		switch s.Path {
+		case errorText + errUnique:
 			w.in.handled[s.Site.Key] = true
 			return vTrue
+		case errorText + errFail, errorText + errNoRows:
+			return vFalse
 		}
-		return vFalse
 	}
 	return taintVal(s.T)
+}
+
+// errorText is the path of a text that is an error's, before what the error says.
+const errorText = "error:"
+
+// errText is the text of the error that a check or a statement gave: it may be asked what went wrong.
+func errText(err *Value) *Value {
+	return &Value{K: VTop, T: err.T, Site: err.Site, Path: errorText + err.S}
 }
 
 func saysDuplicate(s string) bool {
