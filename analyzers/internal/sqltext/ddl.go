@@ -475,6 +475,9 @@ func (p *parser) createIndex(unique bool) Kind {
 	if st.Table, ok = p.name(); !ok {
 		return Unknown
 	}
+	if p.isOp(p.i, "*") { // and the tables that inherit from it
+		p.i++
+	}
 	if p.accept(kwUsing) {
 		p.i = min(p.i+1, p.end)
 	}
