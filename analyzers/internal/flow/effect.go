@@ -35,6 +35,7 @@ type Hit struct {
 	Table   string // of a database write
 	tx      *Tx
 	async   bool
+	tick    bool   // it is done at every tick of a ticker in a goroutine
 	state   bool   // reached only where a row is in some state
 	pool    bool   // surely in no transaction
 	mark    string // the place in a store where a look asks
@@ -74,7 +75,7 @@ func (w *walker) effect(ins *Instr, kind EffectKind, desc string, tx *Tx) {
 	if !w.st.msg {
 		return // what happens before a message is taken does not happen for it
 	}
-	h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, checked: w.st.checked, cond: w.st.cond, state: w.st.state, tx: tx, async: w.st.async > 0}
+	h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, checked: w.st.checked, cond: w.st.cond, state: w.st.state, tx: tx, async: w.st.async > 0, tick: w.st.tick > 0}
 	if !h.Pos.IsValid() {
 		h.Pos = ins.Pos
 	}

@@ -48,6 +48,7 @@ type Event struct {
 
 // notes are what a path keeps for the questions about order and headers. They tell no two paths apart.
 type notes struct {
+	tick  int          // how deep in goroutines a ticker was waited for: what follows is done time and again
 	gen   int          // number of the message that was last taken out of several
 	eats  *Func        // the function that keeps the failure in this world to itself
 	ctxTx bool         // a transaction was looked for in a context of which not all is seen

@@ -42,7 +42,7 @@ func (w *walker) call(ins *Instr) bool {
 	}
 	for i, e := range exits {
 		if ins.Op == OpGo {
-			e.st.async--
+			e.st.leaveGoroutine()
 		}
 		v := tuple(c, e.vals)
 		if i == 0 {

@@ -57,6 +57,19 @@ func idle(ch ssa.Value) bool {
 	return c.Call.StaticCallee() != nil && c.Call.StaticCallee().Name() == "Done"
 }
 
+// ticks reports whether a channel is a ticker's: it yields again and again, whatever message is in hand.
+func ticks(ch ssa.Value) bool {
+	switch ch := ch.(type) {
+	case *ssa.UnOp:
+		f, ok := ch.X.(*ssa.FieldAddr)
+		return ok && typeName(f.X.Type()) == "time.Ticker"
+	case *ssa.Call:
+		f := ch.Call.StaticCallee()
+		return f != nil && f.Pkg != nil && f.Pkg.Pkg.Path() == "time" && f.Name() == "Tick"
+	}
+	return false
+}
+
 // workEdge records which channels a send is on.
 func (f *funcLowerer) workEdge(dst string, ch ssa.Value) {
 	if !workChan(ch.Type()) {
@@ -281,7 +294,7 @@ func (w *walker) runSent(ins *Instr, v *Value) []exit {
 	call := &Instr{Op: OpGo, Dst: -1, Pos: ins.Pos, Call: &Call{Kind: CallDynamic}}
 	outs := sub.callback(call, v, nil)
 	for i := range outs {
-		outs[i].st.async--
+		outs[i].st.leaveGoroutine()
 	}
 	return outs
 }

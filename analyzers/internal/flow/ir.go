@@ -65,7 +65,7 @@ const (
 	OpBin          // A S B
 	OpNot          // !A
 	OpNeg          // -A and ^A
-	OpRecv         // <-A; N=1 with comma-ok
+	OpRecv         // <-A; N=1 with comma-ok; S is "t" for a ticker's channel
 	OpCopy         // the same value under another type
 	OpMakeIface    // A as an interface; S the concrete type
 	OpAssert       // A.(T); N=1 with comma-ok
@@ -114,7 +114,8 @@ const (
 	selSend    = 's'
 	selMessage = 'm' // receives a message
 	selOther   = '.' // receives something else
-	selIdle    = '-' // receives the end of a context, or a tick
+	selIdle    = '-' // receives the end of a context, or a point in time
+	selTick    = 't' // receives the next tick of a ticker
 )
 
 // CallKind says how a callee is found.

@@ -276,6 +276,9 @@ func (f *funcLowerer) unop(b *Block, in *ssa.UnOp, pos Pos) {
 			out.N = 1
 		}
 		out.T = f.typ(in.X.Type())
+		if ticks(in.X) {
+			out.S = string(selTick)
+		}
 		f.recvEdge(in, 0, in.X)
 	default:
 		out.Op = OpNeg
@@ -296,6 +299,8 @@ func (f *funcLowerer) selectInstr(b *Block, in *ssa.Select, pos Pos) {
 			f.flowInto(s.Chan, s.Send, f.pos(s.Pos))
 			f.sendEdge(s.Chan, s.Send)
 			f.workEdge(recvSlot(f.out.ID, f.num[in], i), s.Chan)
+		} else if ticks(s.Chan) {
+			kind = selTick
 		} else if idle(s.Chan) {
 			kind = selIdle
 		}
@@ -394,7 +399,7 @@ func (f *funcLowerer) field(t types.Type, i int) (name, owner string, flags int6
 		flags |= FieldEventID
 	case f.know.DedupKey(name), jsonName != "" && f.know.DedupKey(jsonName):
 		flags |= FieldDedupKey
-	case isIDName(name) && know.EventType(short) && !entity(tag):
+	case isIDName(name) && know.EventType(short) && !entity(tag) && !f.hasEventID(st):
 		if outboxName(short) {
 			flags |= FieldOutboxID
 		} else {
@@ -405,6 +410,17 @@ func (f *funcLowerer) field(t types.Type, i int) (name, owner string, flags int6
 		owner = f.pkg.Path() + ".struct{" + fieldNames(st) + "}"
 	}
 	return name, owner, flags
+}
+
+// hasEventID reports whether a struct has a field that is named as the event's id: then its ID is that of the row.
+func (f *funcLowerer) hasEventID(st *types.Struct) bool {
+	for i := range st.NumFields() {
+		switch strings.ToLower(st.Field(i).Name()) {
+		case "eventid", "eventuuid", "messageid", "messageuuid":
+			return true
+		}
+	}
+	return false
 }
 
 // fieldNames tells struct types without a name apart.

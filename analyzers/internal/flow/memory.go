@@ -199,6 +199,9 @@ func (w *walker) recv(ins *Instr) {
 	if !v.Msg && !v.event {
 		w.event(&Event{Kind: EvWait, Pos: ins.Pos})
 	}
+	if ins.S == string(selTick) {
+		w.ticked()
+	}
 	if ins.N == 1 {
 		w.set(ins.Dst, &Value{K: VTuple, Elems: []*Value{v, w.sentBefore(ch)}})
 		return
@@ -257,7 +260,7 @@ func (w *walker) selects(ins *Instr) {
 	for i := range cases {
 		fed = fed || w.feeds(ins, i) || w.val(ins.Args[2*i]).event || ins.S[i] != selSend && w.answer(w.val(ins.Args[2*i])) != nil
 	}
-	if ins.T == nil && !fed {
+	if ins.T == nil && !fed && (w.st.async == 0 || !strings.Contains(ins.S, string(selTick))) {
 		w.set(ins.Dst, w.chosen(ins, -2))
 		return
 	}
@@ -271,11 +274,21 @@ func (w *walker) selects(ins *Instr) {
 			sub.env, sub.st = append([]*Value(nil), w.env...), w.st.fork()
 		}
 		sub.set(ins.Dst, sub.chosen(ins, i))
+		if i >= 0 && ins.S[i] == selTick {
+			sub.ticked()
+		}
 		if i > first {
 			w.forks = append(w.forks, item{blk: w.blk, idx: w.idx, env: sub.env, st: sub.st})
 		} else {
 			w.st = sub.st
 		}
+	}
+}
+
+// ticked notes that what follows in a goroutine is done at every tick, and is no work of the message's.
+func (w *walker) ticked() {
+	if w.st.tick == 0 {
+		w.st.tick = w.st.async
 	}
 }
 

@@ -377,14 +377,14 @@ func (w *walker) runs(ins *Instr, row *know.Row, args []*Value) []exit {
 	if row.Kind == know.GoFunc {
 		res := make([]exit, 0, len(out)+1)
 		for _, e := range out {
-			e.st.async--
+			e.st.leaveGoroutine()
 			sub := *w
 			sub.st = e.st
 			sub.groupFails(group, e.vals)
 			res = append(res, sub.quiet(ins)...)
 		}
 		if len(res) == 0 {
-			w.st.async = max(0, w.st.async-1)
+			w.st.leaveGoroutine()
 			return w.quiet(ins)
 		}
 		return res

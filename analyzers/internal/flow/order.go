@@ -399,7 +399,7 @@ func (o *ordering) unwaited(trace *Event, depth int, all bool) *Event {
 		switch {
 		case a.Kind == EvWait:
 			wait = min(wait, a.Depth)
-		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !o.passes(a.Hit):
+		case a.Kind == EvEffect && a.Depth > depth && !(wait < a.Depth) && !a.Hit.tick && !o.passes(a.Hit):
 			return a
 		case a.Kind == EvHand && a.Depth >= depth && wait > a.Depth && !(all && a.Acks):
 			return a

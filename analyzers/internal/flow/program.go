@@ -140,6 +140,9 @@ func stdRoot(s string) bool {
 	return false
 }
 
+// nilID is the UUID that is none, as text.
+const nilID = "00000000-0000-0000-0000-000000000000"
+
 // globalValue is what a package variable holds.
 func (p *Program) globalValue(name string) *Value {
 	pkg, v := splitType(name)
@@ -149,6 +152,8 @@ func (p *Program) globalValue(name string) *Value {
 		return errVal(errNoRows, Taint{})
 	case know.UniqueViolation[sym]:
 		return errVal(errUnique, Taint{})
+	case know.NilID[sym]:
+		return strVal(nilID, Taint{})
 	}
 	g := p.globals[name]
 	if g == nil {

@@ -249,7 +249,7 @@ func (w *walker) result(ins *Instr, recv *Value, args []*Value) []exit {
 // redigoKinds are the commands of redigo's Do that its other client has methods for.
 var redigoKinds = map[string]know.Kind{
 	"SET": know.RedisSet, "SETEX": know.RedisSet, "PSETEX": know.RedisSet, "GETSET": know.RedisSet, "MSET": know.RedisSet, "HSET": know.RedisSet,
-	"HMSET": know.RedisSet, "ZADD": know.RedisSet, "SADD": know.RedisSAdd, "EXISTS": know.RedisExists, "GET": know.RedisGet, "HGET": know.RedisGet,
+	"HMSET": know.RedisSet, "ZADD": know.RedisSet, "GEOADD": know.RedisSet, "PFADD": know.RedisSet, "SETBIT": know.RedisSet, "SADD": know.RedisSAdd, "EXISTS": know.RedisExists, "GET": know.RedisGet, "HGET": know.RedisGet,
 	"SISMEMBER": know.RedisSMember, "HEXISTS": know.RedisSMember, "DEL": know.RedisDel, "UNLINK": know.RedisDel, "EXPIRE": know.RedisDel,
 	"PEXPIRE": know.RedisDel, "HDEL": know.RedisDel, "SREM": know.RedisDel, "ZREM": know.RedisDel, "INCR": know.RedisWrite, "INCRBY": know.RedisWrite,
 	"INCRBYFLOAT": know.RedisWrite, "DECR": know.RedisWrite, "DECRBY": know.RedisWrite, "LPUSH": know.RedisWrite, "RPUSH": know.RedisWrite,

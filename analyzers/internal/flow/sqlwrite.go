@@ -162,7 +162,7 @@ func (w *walker) naturally(ins *Instr, kind EffectKind, desc, table string, tx *
 		return
 	}
 	if w.in.traces && w.st.msg {
-		h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx, Table: table, async: w.st.async > 0, pool: w.onPool(), natural: true}
+		h := &Hit{Kind: kind, Desc: desc, Pos: ins.Call.At, Pkg: w.fn.Pkg, chain: w.fr, call: ins, tx: tx, Table: table, async: w.st.async > 0, tick: w.st.tick > 0, pool: w.onPool(), natural: true}
 		if !h.Pos.IsValid() {
 			h.Pos = ins.Pos
 		}

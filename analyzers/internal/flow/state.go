@@ -64,6 +64,14 @@ type deferred struct {
 	args []*Value
 }
 
+// leaveGoroutine goes on behind the go statement.
+func (s *state) leaveGoroutine() {
+	s.async = max(0, s.async-1)
+	if s.tick > s.async {
+		s.tick = 0
+	}
+}
+
 func newState() *state { return &state{heap: &heap{objs: make(map[int]*mem)}} }
 
 func (s *state) fork() *state {
@@ -209,5 +217,5 @@ func (s *state) key() uint64 {
 	if s.cond {
 		h ^= 0x9e3779b97f4a7c15
 	}
-	return mix(h + uint64(len(s.defs))*17 + uint64(s.async))
+	return mix(h + uint64(len(s.defs))*17 + uint64(s.async) + uint64(s.tick)<<32)
 }

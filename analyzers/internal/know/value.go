@@ -57,6 +57,13 @@ var idRows = []Row{
 	{"math/rand", "*", "Int|Intn|Int63|Int31|Uint32|Float64|Read|Uint64|Int63n|IntN|N|Int64|Int64N", FreshValue, -1, -1},
 }
 
+// NilID are the variables that hold the UUID that is none: a repository gives it back where there was no row.
+var NilID = map[Sym]bool{
+	{guuid, "", "Nil"}:  true,
+	{gofrs, "", "Nil"}:  true,
+	{satori, "", "Nil"}: true,
+}
+
 var valueRows = []Row{
 	{"errors", "", "Is", ErrIs, 0, 1},
 	{"errors", "", "As", ErrAs, 0, 1},

@@ -45,6 +45,9 @@ func (t *Table) keyProblem(d *Definition, eventID []string) *KeyProblem {
 	}
 	for _, id := range ids {
 		if c := d.column(id); c != nil && c.HasDefault && c.Default.Random() {
+			if len(eventID) == 0 && !IsEventIDColumn(id) && t.otherKey(d, id) {
+				return nil // the row's own id, beside the key that tells events apart
+			}
 			return &KeyProblem{Fault: RandomDefault, Definition: d, Column: id}
 		}
 	}
@@ -69,6 +72,16 @@ func (t *Table) keyProblem(d *Definition, eventID []string) *KeyProblem {
 		return varies
 	}
 	return &KeyProblem{Fault: NoKey, Definition: d, Column: ids[0]}
+}
+
+// otherKey reports whether a key without the column tells rows apart by what they are given.
+func (t *Table) otherKey(d *Definition, column string) bool {
+	for _, k := range d.Keys {
+		if col, _ := t.varying(d, k); !k.has(column) && col == "" && len(k.Columns) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // otherIDs finds columns that may be the event's id where those found by name may not: beside a fingerprint of the

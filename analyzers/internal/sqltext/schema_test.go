@@ -160,6 +160,10 @@ func TestAKeyMustBeOnTheEventsIDAndRepeat(t *testing.T) {
 		{`CREATE TABLE processed_event (event_id uuid, n bigserial, PRIMARY KEY (event_id, n))`, "key varies: n"},
 		{`CREATE TABLE processed_event (event_id uuid, r uuid DEFAULT gen_random_uuid(), PRIMARY KEY (event_id, r))`, "key varies: r"},
 		{`CREATE TABLE processed_event (event_id uuid PRIMARY KEY DEFAULT gen_random_uuid())`, "random default: event_id"},
+		{`CREATE TABLE processed_event (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), kind text)`, "random default: id"},
+		{`CREATE TABLE processed_event (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), voyage text, kind text);
+			CREATE UNIQUE INDEX ON processed_event (voyage, kind)`, ""},
+		{`CREATE TABLE processed_event (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), voyage text, at timestamptz DEFAULT now(), UNIQUE (voyage, at))`, "random default: id"},
 		{`CREATE TABLE processed_event (event_id uuid PRIMARY KEY); ALTER TABLE processed_event ALTER event_id SET DEFAULT uuid_generate_v4()`, "random default: event_id"},
 		{`CREATE TABLE processed_event (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), event_id uuid NOT NULL UNIQUE)`, ""},
 		{`CREATE TABLE idempotency_keys (key varchar(200) PRIMARY KEY, processed_at timestamp NOT NULL)`, ""},
