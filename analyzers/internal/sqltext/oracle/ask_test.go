@@ -141,12 +141,12 @@ func (v *view) pgUpdate(s *pg.UpdateStmt) {
 }
 
 // pgSet adds the assignments with the columns each value mentions. SET t.a is a field of a column t to PostgreSQL; where t
-// is the table, we read what MySQL reads, and PostgreSQL fails to find the column.
+// is the table, or the database of the table, we read what MySQL reads, and PostgreSQL fails to find the column.
 func (v *view) pgSet(list []*pg.Node, table *pg.RangeVar) {
 	for _, t := range list {
 		r := t.GetResTarget()
 		if r.Indirection != nil && (r.Name == table.GetRelname() || r.Name == table.GetAlias().GetAliasname()) {
-			r.Name = r.Indirection[0].GetString_().GetSval()
+			r.Name = r.Indirection[len(r.Indirection)-1].GetString_().GetSval()
 		}
 		value := r.Val
 		if m := value.GetMultiAssignRef(); m != nil {
