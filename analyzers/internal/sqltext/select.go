@@ -83,9 +83,10 @@ func (p *parser) endsOutputs(i int, t token) bool {
 		if i+1 >= p.end {
 			return false
 		}
-		all := p.isOp(i-1, "*") && (i-1 == p.i || !p.endsOperand(i-2)) // a * is no product
-		behind := i > p.i && (p.endsOperand(i-1) || all || p.isLabel(i-1))
-		return behind && p.toks[i+1].kind == tokOp || (behind || i == p.i) && p.startsOperand(i+1)
+		behind := i > p.i && (p.endsOperand(i-1) || p.isLabel(i-1))
+		star := i > p.i && p.isOp(i-1, "*") // SELECT *, FROM t *, or a product
+		all := star && (i-1 == p.i || !p.endsOperand(i-2))
+		return (behind || all) && p.toks[i+1].kind == tokOp || (behind || star || i == p.i) && p.startsOperand(i+1)
 	case kwGroup, kwOrder:
 		return p.isKw(i+1, kwBy)
 	case kwFor:

@@ -119,3 +119,4 @@ SELECT a FROM t LIMIT -1 + $1 OFFSET +2;
 SELECT a LIMIT -$1;
 INSERT INTO t VALUES (+-2, - - 3, -+4.5, +1);
 UPDATE shop SET shop.shop.state = 1 WHERE id = $1;
+SELECT a FROM t * LIMIT 1;
