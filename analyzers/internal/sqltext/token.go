@@ -185,7 +185,8 @@ func (l *lexer) afterName() bool {
 		return false
 	}
 	last := l.toks[len(l.toks)-1]
-	return int(last.hi) == l.pos && (last.kind == tokWord || last.kind == tokQuoted || last.kind == tokHole)
+	name := last.kind == tokWord && !last.kw.reserved() || last.kind == tokQuoted || last.kind == tokHole
+	return int(last.hi) == l.pos && name
 }
 
 // str reads a string literal whose first character after the quote is at i.

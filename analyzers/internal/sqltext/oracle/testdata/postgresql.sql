@@ -120,3 +120,4 @@ SELECT a LIMIT -$1;
 INSERT INTO t VALUES (+-2, - - 3, -+4.5, +1);
 UPDATE shop SET shop.shop.state = 1 WHERE id = $1;
 SELECT a FROM t * LIMIT 1;
+SELECT a FROM t WHERE b >.5 AND.5 < b LIMIT.5;
