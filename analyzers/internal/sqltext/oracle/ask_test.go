@@ -290,6 +290,19 @@ func equals(e *pg.A_Expr) bool {
 	return len(e.Name) == 1 && (op == "=" || op == "==")
 }
 
+// unequal tells a <> b and a IS DISTINCT FROM b, nil for anything else: behind NOT, which sqltext follows, they are true
+// where a = b is.
+func unequal(n *pg.Node) *pg.A_Expr {
+	e := n.GetAExpr()
+	switch {
+	case e == nil || len(e.Name) != 1:
+		return nil
+	case e.Kind == pg.A_Expr_Kind_AEXPR_OP && e.Name[0].GetString_().Sval == "<>", e.Kind == pg.A_Expr_Kind_AEXPR_DISTINCT:
+		return e
+	}
+	return nil
+}
+
 // pgWhere adds the conditions joined by AND that compare a column with a value.
 func (v *view) pgWhere(n *pg.Node) {
 	v.add("where %v", n != nil)
@@ -307,7 +320,11 @@ func (v *view) pgConds(n *pg.Node) {
 		return
 	}
 	e := n.GetAExpr()
-	if e == nil || e.Kind != pg.A_Expr_Kind_AEXPR_OP && e.Kind != pg.A_Expr_Kind_AEXPR_NOT_DISTINCT || !equals(e) {
+	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg.BoolExprType_NOT_EXPR {
+		if e = unequal(b.Args[0]); e == nil {
+			return
+		}
+	} else if e == nil || e.Kind != pg.A_Expr_Kind_AEXPR_OP && e.Kind != pg.A_Expr_Kind_AEXPR_NOT_DISTINCT || !equals(e) {
 		return
 	}
 	left, right := []*pg.Node{e.Lexpr}, []*pg.Node{e.Rexpr}
