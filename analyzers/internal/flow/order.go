@@ -142,6 +142,7 @@ type ordering struct {
 	acks    bool
 	looks   map[string]bool // places that are looked at
 	flat    bool            // only what is reached is of interest
+	unknown bool            // the run was given up: anything may be reached
 	caches  bool            // the keys set in Redis are all that is done: they count
 
 	// of a world in which a check or an effect fails

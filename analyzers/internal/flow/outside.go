@@ -187,33 +187,47 @@ func desc(e *Event) string {
 	return e.Hit.Desc
 }
 
+// looksAt are the keys of the checks that ask for what is kept in a place.
+func (o *ordering) looksAt(place string) []string {
+	var keys []string
+	for k, e := range o.marks {
+		if e.Site.Look && e.Site.Place == place {
+			keys = append(keys, k)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
 // accepted reports whether a mark is a guard that holds: it decides whether the write is reached, and its failure
 // keeps the write from being reached.
 func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*ordering) bool {
 	if pr.place != "" && !o.looks[pr.place] {
 		return false // a key that is set and that nobody asks for
 	}
-	run := func(key string, w World) *ordering {
-		if decides[key] == nil {
-			d := newOrdering(o.p, o.root)
+	reaches := func(key string, w World) bool {
+		d := decides[key]
+		if d == nil {
+			d = newOrdering(o.p, o.root)
 			d.flat = true
-			d.run(w, wrote)
+			d.unknown = d.run(w, wrote).gaveUp
 			decides[key] = d
 		}
-		return decides[key]
+		return d.unknown || d.reached[pr.write.Pos]
 	}
 	if pr.look != "" {
-		return !run("only "+pr.look, World{Dup: true, Only: pr.look}).reached[pr.write.Pos]
+		return !reaches("only "+pr.look, World{Dup: true, Only: pr.look})
 	}
 	if pr.mark.Site == nil {
-		return true
+		return pr.place == "" || slices.ContainsFunc(o.looksAt(pr.place), func(key string) bool {
+			return !reaches("only "+key, World{Dup: true, Only: key})
+		})
 	}
 	s := pr.mark.Site
-	if s.Store == "sql" && !o.p.dedupTable(s.Table) && run("only "+s.Key, World{Dup: true, Only: s.Key}).reached[pr.write.Pos] {
+	if s.Store == "sql" && !o.p.dedupTable(s.Table) && reaches("only "+s.Key, World{Dup: true, Only: s.Key}) {
 		return false
 	}
-	return !run("fail "+s.Key, World{Dup: true, Fail: s.Key}).reached[pr.write.Pos] &&
-		!run("fail", World{Dup: true, Fail: anyCheck}).reached[pr.write.Pos]
+	return !reaches("fail "+s.Key, World{Dup: true, Fail: s.Key}) && !reaches("fail", World{Dup: true, Fail: anyCheck})
 }
 
 // acksFailures reports whether a message is acknowledged after its effect has failed.
