@@ -50,6 +50,10 @@ func Explain(word string) (text string, ok bool, err error) {
 	return strings.Join(texts, "\n"), len(texts) > 0, nil
 }
 
+// OwnOptions says that the options of this process are those that hold in the module at root: what the packages of that
+// module do is judged by them, whoever calls it.
+func OwnOptions(root string) { flow.Opts.Own = root }
+
 // Seed reports whether a package of this import path makes its dependants worth looking at: a Kafka client, a
 // database driver, the companion runtime.
 func Seed(path string) bool { return flow.Seed(path) }

@@ -75,7 +75,7 @@ func sink(p *flow.Program, s flow.Sink) string {
 	case flow.SinkReturn:
 		return "what " + s.Name + " returns"
 	case flow.SinkMapKey:
-		if p.KeyName(s.Name) {
+		if p.KeyName(s) {
 			return "the key " + s.Name
 		}
 	case flow.SinkDedupSQL:

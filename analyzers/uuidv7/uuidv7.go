@@ -71,23 +71,23 @@ func sink(p *flow.Program, s flow.Sink) string {
 			return "the event id in the field " + s.Name
 		}
 	case flow.SinkVar:
-		if p.EventIDName(s.Name) {
+		if p.EventIDName(s) {
 			return "the event id " + s.Name
 		}
 	case flow.SinkParam:
-		if p.EventIDName(s.Name) {
+		if p.EventIDName(s) {
 			return "the event id in the parameter " + s.Name
 		}
 	case flow.SinkMapKey:
-		if p.EventIDName(s.Name) {
+		if p.EventIDName(s) {
 			return "the event id in the key " + s.Name
 		}
 	case flow.SinkHeader:
-		if p.EventIDName(s.Name) {
+		if p.EventIDName(s) {
 			return "the event id in the header " + s.Name
 		}
 	case flow.SinkReturn:
-		if p.EventIDName(s.Name) {
+		if p.EventIDName(s) {
 			return "the event id that " + s.Name + " returns"
 		}
 	case flow.SinkSetID, flow.SinkMessageID:

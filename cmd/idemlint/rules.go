@@ -22,6 +22,7 @@ func ruleSet() rules.Set {
 		Explain:   analyzers.Explain,
 		Pages:     pages,
 		Seed:      analyzers.Seed,
+		Own:       analyzers.OwnOptions,
 	}
 	for _, r := range []rules.Rule{
 		{ID: "R-KFK-IDEM-X1", Analyzer: "dedupcheck"},

@@ -115,7 +115,7 @@ func (w *walker) load(addr *Value, at int32, ins *Instr) *Value {
 	}
 	if fa := addr.fa; fa != nil && v.K == VTop && v.T.has(FromPayload) {
 		pkg, typ := splitType(fa.S2)
-		v.raw = w.in.prog.know.FieldRole(know.Normal(pkg), typ, fa.S) == know.RoleValue || enclosed(fa.S, ins.T)
+		v.raw = w.know().FieldRole(know.Normal(pkg), typ, fa.S) == know.RoleValue || enclosed(fa.S, ins.T)
 	}
 	q := *v
 	q.quiet = true
@@ -130,7 +130,7 @@ func (w *walker) readAgain(v *Value, fa *Instr) *Value {
 		return nil
 	}
 	pkg, typ := splitType(fa.S2)
-	if w.in.prog.know.FieldRole(know.Normal(pkg), typ, fa.S) != know.RoleOffset {
+	if w.know().FieldRole(know.Normal(pkg), typ, fa.S) != know.RoleOffset {
 		return nil
 	}
 	src, c := *v.T.Srcs[0], *v
@@ -305,7 +305,7 @@ func (w *walker) fieldTaint(o *Object, addr *Value, ins *Instr) Taint {
 	}
 	if t.has(FromMessage) {
 		pkg, typ := splitType(fa.S2)
-		role := w.in.prog.know.FieldRole(know.Normal(pkg), typ, fa.S)
+		role := w.know().FieldRole(know.Normal(pkg), typ, fa.S)
 		src := func(bit Bits, what string) Taint {
 			w.in.sources = true
 			return Taint{Bits: bit, Srcs: []*Src{{Bit: bit, Pos: fa.Pos, Enter: fa.Pos, Cross: fa.Pos, Pkg: w.fn.Pkg, Fn: w.fn.ID, What: what, depth: w.fr.depth}}}
@@ -364,7 +364,7 @@ func (w *walker) store(addr *Value, at int32, v *Value, ins *Instr) {
 	if addr.K != VRef || addr.O == nil {
 		return
 	}
-	if addr.O.Local && addr.Path == "" && w.in.prog.know.DedupKey(addr.O.Name) {
+	if addr.O.Local && addr.Path == "" && w.know().DedupKey(addr.O.Name) {
 		w.in.sink(Sink{Kind: SinkVar, Name: addr.O.Name, Pos: ins.Pos}, v, w)
 	}
 	if v.K == VRef && v.O == addr.O && below(addr.Path, v.Path) {

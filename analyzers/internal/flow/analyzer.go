@@ -101,7 +101,7 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		return res, nil
 	}
-	unit.Ignores = res.dirs
+	unit.Ignores, unit.Own = res.dirs, Opts.own()
 	res.Unit = unit
 	res.deps = deps.units
 	if Opts.Index {
@@ -453,8 +453,7 @@ func (r *Result) join() error {
 		}
 		units = append(units, us...)
 	}
-	r.Prog = NewProgram(units, map[string]bool{r.Unit.Path: true}, r.tables)
-	r.Prog.Strict = Opts.Strict
+	r.Prog = NewProgram(units, map[string]bool{r.Unit.Path: true}, r.tables, Opts.Strict)
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // codecVersion changes whenever the form of an encoded unit does.
-const codecVersion = 5
+const codecVersion = 6
 
 // A coder reads or writes units. Each method takes a pointer and does the one or the other, so that the two
 // directions cannot drift apart. Strings are written once.
@@ -264,8 +264,26 @@ func (c *coder) units(us *[]*Unit) {
 	})
 }
 
+func (c *coder) own(o **Own) {
+	has := *o != nil
+	c.flags(&has)
+	if !has {
+		return
+	}
+	if !c.write {
+		*o = new(Own)
+	}
+	c.str(&(*o).Root)
+	c.flags(&(*o).Strict)
+	n := &(*o).Names
+	for _, names := range [...]*[]string{&n.Guards, &n.DedupTables, &n.Messages, &n.Handlers, &n.Clients, &n.MoneyWords, &n.EventIDs, &n.Trust, &n.Skip} {
+		list(c, names, func(s *string) { c.str(s) })
+	}
+}
+
 func (c *coder) unit(u *Unit) {
 	c.str(&u.Path)
+	c.own(&u.Own)
 	list(c, &u.Funcs, func(f **Func) {
 		if !c.write {
 			*f = &Func{}

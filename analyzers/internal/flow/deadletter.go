@@ -12,7 +12,7 @@ import (
 // buried reports whether a row that is added keeps a message that failed: what went wrong, for somebody to look at. It is
 // the message's dead letter then, and no work of the handler.
 func (w *walker) buried(ins *Instr, table string) bool {
-	if w.in.prog.dedupTable(table) {
+	if w.dedupTable(table) {
 		return false
 	}
 	named := deadLetterName(table)

@@ -102,7 +102,7 @@ func (in *interp) slotHint(v *Value) string {
 // rowOf finds what is known of a method of a library's concrete type.
 func (w *walker) rowOf(typ, method string) *know.Row {
 	pkg, name := splitType(typ)
-	return w.in.prog.know.Lookup(know.Sym{Pkg: know.Normal(pkg), Recv: name, Name: method})
+	return w.know().Lookup(know.Sym{Pkg: know.Normal(pkg), Recv: name, Name: method})
 }
 
 func (w *walker) callMethod(ins *Instr, recv *Value, m *Method, args []*Value, via *Edge) ([]exit, bool) {
@@ -235,7 +235,7 @@ func (w *walker) callValue(ins *Instr, fun *Value, args []*Value, via *Edge) ([]
 		ci.Call = &c
 		return w.invoke(&ci, fun.Elems[0], args), true
 	}
-	if row := w.in.prog.rowOfFunc(fun.S); row != nil {
+	if row := w.rowOfFunc(fun.S); row != nil {
 		pkg, recv, name := w.in.prog.symOf(fun.S)
 		c := *ins.Call
 		c.Kind, c.Fn, c.Pkg, c.Recv, c.Name = CallStatic, fun.S, pkg, recv, name

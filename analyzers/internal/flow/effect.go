@@ -182,7 +182,7 @@ func (w *walker) check(s *site) outcome {
 
 // marksTable reports whether a look is at what the handler itself leaves behind: a row that it only reads is there.
 func (w *walker) marksTable(s *site) bool {
-	return s.Store != "sql" || w.in.prog.dedupTable(s.Table) || w.in.wrote["sql:"+strings.ToLower(s.Table)]
+	return s.Store != "sql" || w.dedupTable(s.Table) || w.in.wrote["sql:"+strings.ToLower(s.Table)]
 }
 
 // A SinkKind says what takes a value for an id.

@@ -124,7 +124,7 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		if fn := w.in.prog.fn(c.Fn); c.Guard || fn != nil && fn.Guard {
 			return w.namedGuard(ins, c.Fn, know.EitherTrue, args)
 		}
-		if row := w.in.prog.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
+		if row := w.know().Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {
 			return w.model(ins, row, args)
 		}
 		if out, ok := w.sdk(ins, args); ok {
@@ -138,7 +138,7 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 			w.effect(ins, EffMail, c.Recv+dot(c.Recv)+c.Name, nil)
 			return w.quiet(ins)
 		}
-		if w.in.prog.know.Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
+		if w.know().Library(c.Pkg) || w.in.prog.std(c.Fn, c.Pkg) {
 			return w.library(ins, args)
 		}
 		fn := w.in.prog.fn(c.Fn)
@@ -156,7 +156,7 @@ func (w *walker) dispatch(ins *Instr, fun *Value, args []*Value) []exit {
 		}
 		return w.unseen(ins, c.Fn, c.Recv, c.Name, args)
 	case CallInvoke:
-		if row := w.in.prog.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
+		if row := w.know().Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil && !w.wrapped(fun, c) {
 			return w.model(ins, row, append([]*Value{fun}, args...))
 		}
 		if out, ok := w.sdk(ins, append([]*Value{fun}, args...)); ok {
@@ -250,7 +250,7 @@ func (w *walker) returned(ins *Instr) {
 		return
 	}
 	_, name := splitType(w.fn.Name)
-	if w.in.prog.know.DedupKey(name) {
+	if w.know().DedupKey(name) {
 		w.in.sink(Sink{Kind: SinkReturn, Name: name, Pos: ins.Pos}, w.ret[0], w)
 	}
 }

@@ -152,7 +152,7 @@ func metadata(m *Value) bool {
 
 // headerWritten notes a header that carries an event's id.
 func (w *walker) headerWritten(name *Value, at Pos) {
-	if name.K != VStr || hasHole(name.S) || !w.in.prog.know.EventID(name.S) {
+	if name.K != VStr || hasHole(name.S) || !w.know().EventID(name.S) {
 		return
 	}
 	w.in.named = true
@@ -175,14 +175,14 @@ func (w *walker) headerField(addr, v *Value, ins *Instr) *Value {
 	if role == know.RoleHeaderName {
 		w.headerWritten(v, w.nameAt(ins, ins.B))
 		c := cell{addr.O.id, join(base, "Value")}
-		if x := w.st.get(c); x != nil && v.K == VStr && w.in.prog.know.EventID(v.S) {
+		if x := w.st.get(c); x != nil && v.K == VStr && w.know().EventID(v.S) {
 			w.in.sink(Sink{Kind: SinkHeader, Name: v.S, Pos: ins.Pos, Known: v.S}, x, w)
 			w.st.set(c, w.asEventID(x))
 		}
 		return v
 	}
 	name := w.st.get(cell{addr.O.id, join(base, "Key")})
-	if name == nil || name.K != VStr || !w.in.prog.know.EventID(name.S) {
+	if name == nil || name.K != VStr || !w.know().EventID(name.S) {
 		return v
 	}
 	w.in.sink(Sink{Kind: SinkHeader, Name: name.S, Pos: ins.Pos, Known: name.S}, v, w)
@@ -281,7 +281,7 @@ func (p *Program) BareIDs(pkgs map[string]bool) []BareID {
 
 func (p *Program) namesEventID(f *Func) bool {
 	for _, c := range f.Consts {
-		if c.Kind == CString && len(c.S) < 40 && p.know.EventID(c.S) {
+		if c.Kind == CString && len(c.S) < 40 && p.scopeIn(f.Pkg).EventID(c.S) {
 			return true
 		}
 	}

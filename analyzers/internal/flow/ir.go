@@ -275,6 +275,7 @@ type Unit struct {
 	Bare    []string  // struct types that are turned into an interface and have no field that may be an event's id
 	SQL     []SQLText // the SQL that makes, fills or empties a table
 	Handed  []Handed
+	Own     *Own              // nil: what holds for those who call it holds for it, too
 	Ignores []*rule.Directive // those that may cover a finding that stands in another package: at a binding of this one's handler
 }
 

@@ -245,7 +245,7 @@ func (p *Program) getsEventID(owner, field string) bool {
 	if p.getters == nil {
 		p.getters = make(map[string]bool)
 		for _, f := range p.funcs {
-			if _, name := splitType(f.Name); !f.Test && f.Method && p.know.EventID(name) {
+			if _, name := splitType(f.Name); !f.Test && f.Method && p.scopeIn(f.Pkg).EventID(name) {
 				if s := f.getter(); s != "" {
 					p.getters[s] = true
 				}

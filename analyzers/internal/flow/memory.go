@@ -147,7 +147,7 @@ func (w *walker) mapUpdate(ins *Instr) {
 	w.leaveAt(ins, v)
 	if k.K == VStr {
 		w.nameSink(k.S, v, ins)
-		if w.in.prog.know.EventID(k.S) {
+		if w.know().EventID(k.S) {
 			v = w.asEventID(v)
 		}
 		if metadata(m) {

@@ -424,13 +424,14 @@ func (r *Result) Money() []*MoneyCall {
 // mayPay reports whether any function in sight makes a call that could move money.
 func (p *Program) mayPay() bool {
 	for _, f := range p.funcs {
+		s := p.scopeIn(f.Pkg)
 		for bi := range f.Blocks {
 			for ii := range f.Blocks[bi].Instrs {
 				c := f.Blocks[bi].Instrs[ii].Call
 				if c == nil {
 					continue
 				}
-				if know.Payment(c.Pkg) || c.Kind == CallInvoke && p.know.RemoteMoney(shortName(c.Iface), c.Fn) || p.know.RemoteMoney(c.Recv, c.Name) {
+				if know.Payment(c.Pkg) || c.Kind == CallInvoke && s.RemoteMoney(shortName(c.Iface), c.Fn) || s.RemoteMoney(c.Recv, c.Name) {
 					return true
 				}
 				if row := know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name}); row != nil {

@@ -20,7 +20,7 @@ type Open struct {
 // assumed remembers that a call was taken to do nothing because nothing in sight answers it.
 func (w *walker) assumed(ins *Instr, name string) {
 	pkg, _ := splitType(ins.Call.Iface)
-	if !w.st.msg || w.in.prog.know.Library(know.Normal(pkg)) || pkg == "" && ins.Call.Iface != "" || stdPath(pkg) && pkg != "" {
+	if !w.st.msg || w.know().Library(know.Normal(pkg)) || pkg == "" && ins.Call.Iface != "" || stdPath(pkg) && pkg != "" {
 		return
 	}
 	w.in.open[Open{ins.Pos, name}] = true

@@ -16,7 +16,12 @@ type Options struct {
 	Tests  bool // look at _test.go files, too
 	Debug  bool // say what was given up
 	Strict bool // naturally idempotent writes count as effects
-	Names  know.Config
+
+	// Own is the directory of the package's module if the options are those that hold in that module, and not those of
+	// whoever looks at it.
+	Own string
+
+	Names know.Config
 }
 
 // Opts are the options of this process.
@@ -74,16 +79,27 @@ func (l *listFlag) String() string {
 // IsList says that the flag holds several values.
 func (l *listFlag) IsList() bool { return true }
 
-func (l *listFlag) Set(s string) error {
+// Check is [listFlag.Set] without taking the values over.
+func (l *listFlag) Check(s string) error {
 	for v := range strings.SplitSeq(s, ",") {
-		v = strings.TrimSpace(v)
-		if v == "" || slices.Contains(*l.to, v) {
+		if v = strings.TrimSpace(v); v == "" {
 			continue
 		}
 		if err := l.check(v); err != nil {
 			return err
 		}
-		*l.to = append(*l.to, v)
+	}
+	return nil
+}
+
+func (l *listFlag) Set(s string) error {
+	if err := l.Check(s); err != nil {
+		return err
+	}
+	for v := range strings.SplitSeq(s, ",") {
+		if v = strings.TrimSpace(v); v != "" && !slices.Contains(*l.to, v) {
+			*l.to = append(*l.to, v)
+		}
 	}
 	return nil
 }

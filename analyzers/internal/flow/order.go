@@ -237,7 +237,7 @@ func (o *ordering) behindRows(plain *ordering) {
 		return
 	}
 	for _, e := range o.marks {
-		if e.Site.Look && o.p.dedupTable(e.Site.Table) {
+		if e.Site.Look && o.p.marks(e.Site) {
 			return
 		}
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 // KeyName reports whether a name means a dedup, idempotency or event id.
-func (p *Program) KeyName(s string) bool { return p.know.DedupKey(s) }
+func (p *Program) KeyName(s Sink) bool { return p.scopeOf(s.chain).DedupKey(s.Name) }
 
 // EventIDName reports whether a name means an event's or message's id.
-func (p *Program) EventIDName(s string) bool { return p.know.EventID(s) }
+func (p *Program) EventIDName(s Sink) bool { return p.scopeOf(s.chain).EventID(s.Name) }
 
 // Closed are the findings that this package decides by itself, and those that stand at its bindings.
 func (r *Result) Closed(find func(*Program, []*Verdict) []rule.Finding) []rule.Finding {
@@ -178,7 +178,11 @@ func (p *Program) isV4Call(c *Call) bool {
 }
 
 func (p *Program) isV4(id string) bool {
-	row := p.rowOfFunc(id)
+	if p.funcs[id] != nil {
+		return false
+	}
+	pkg, recv, name := p.symOf(id)
+	row := know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: name})
 	return row != nil && row.Kind == know.V4
 }
 

@@ -224,7 +224,7 @@ func (o *ordering) accepted(pr pair, wrote map[string]bool, decides map[string]*
 		})
 	}
 	s := pr.mark.Site
-	if s.Store == "sql" && !o.p.dedupTable(s.Table) && reaches("only "+s.Key, World{Dup: true, Only: s.Key}) {
+	if s.Store == "sql" && !o.p.marks(s) && reaches("only "+s.Key, World{Dup: true, Only: s.Key}) {
 		return false
 	}
 	return !reaches("fail "+s.Key, World{Dup: true, Fail: s.Key}) && !reaches("fail", World{Dup: true, Fail: anyCheck})
@@ -245,7 +245,7 @@ func (o *ordering) dropping(wrote map[string]bool, out *Order) {
 	keys := make([]string, 0, len(o.marks))
 	for k, e := range o.marks {
 		s := e.Site
-		if s.Store == "sql" && o.p.dedupTable(s.Table) || s.Store == "name" || s.Store != "sql" && !s.Look {
+		if s.Store == "sql" && o.p.marks(s) || s.Store == "name" || s.Store != "sql" && !s.Look {
 			keys = append(keys, k)
 		}
 	}

@@ -202,7 +202,7 @@ func (w *walker) typeOf(n int32, depth int) *Type {
 
 // namedMoney is a call of something that cannot be seen and that is a money call by its names.
 func (w *walker) namedMoney(ins *Instr, typ, name string, args []*Value) ([]exit, bool) {
-	if w.in.money == nil || w.in.money.watch != nil || !w.st.msg || !w.in.prog.know.RemoteMoney(shortName(typ), name) {
+	if w.in.money == nil || w.in.money.watch != nil || !w.st.msg || !w.know().RemoteMoney(shortName(typ), name) {
 		return nil, false
 	}
 	c := ins.Call

@@ -11,11 +11,12 @@ import (
 
 // A Program is every function in sight.
 type Program struct {
-	Strict  bool            // naturally idempotent writes count
 	Whole   bool            // every package of the module is in sight
 	Entered map[string]bool // functions that a judged root hands its message to
 
-	know       *know.Tables
+	base       scope             // of the program
+	scopes     map[string]*scope // by package: of those with which a configuration goes
+	scoped     map[string]*scope // the same, each once
 	funcs      map[string]*Func
 	methods    map[string]map[string]*Method
 	edges      map[string][]*Edge
@@ -56,13 +57,15 @@ type Program struct {
 	leads      map[string]map[string]bool // packages to those that they call
 }
 
-// NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand.
-func NewProgram(units []*Unit, own map[string]bool, tables *know.Tables) *Program {
-	p := &Program{know: tables, funcs: make(map[string]*Func), methods: make(map[string]map[string]*Method), edges: make(map[string][]*Edge),
+// NewProgram joins units. own are the packages under analysis; an edge of theirs is where a finding can stand. The tables, and
+// strict, by which naturally idempotent writes count, hold where no configuration goes with a unit.
+func NewProgram(units []*Unit, own map[string]bool, tables *know.Tables, strict bool) *Program {
+	p := &Program{base: scope{Tables: tables, strict: strict}, scopes: make(map[string]*scope), scoped: make(map[string]*scope), funcs: make(map[string]*Func), methods: make(map[string]map[string]*Method), edges: make(map[string][]*Edge),
 		globals: make(map[string]*Global), own: make(map[*Edge]bool), ownPkgs: own, sql: make(map[string][]sqltext.Statement),
 		bcache: make(map[string][]binding), callers: make(map[string]bool), lits: make(map[string][]string), yields: make(map[string]bool), tnames: make(map[string]string)}
 	seen := make(map[string]*Unit)
 	for _, u := range units {
+		p.addScope(u)
 		old := seen[u.Path]
 		if old != nil && (own[u.Path] || len(u.Funcs) <= len(old.Funcs)) {
 			p.merge(u)
@@ -116,9 +119,12 @@ func (p *Program) parse(text string) []sqltext.Statement {
 	return s
 }
 
-func (p *Program) dedupTable(name string) bool {
-	return name != "" && sqltext.IsDedupName(name, p.know.DedupTables()...)
+func (s *scope) dedupTable(name string) bool {
+	return name != "" && sqltext.IsDedupName(name, s.DedupTables()...)
 }
+
+// marks reports whether a check asks a dedup table.
+func (p *Program) marks(s *site) bool { return p.scopeOf(s.chain).dedupTable(s.Table) }
 
 // std reports whether a function is the standard library's.
 func (p *Program) std(id, pkg string) bool {
@@ -193,12 +199,12 @@ func (p *Program) symOf(id string) (pkg, recv, name string) {
 }
 
 // rowOfFunc is what is known of a function that is used as a value.
-func (p *Program) rowOfFunc(id string) *know.Row {
-	if p.funcs[id] != nil {
+func (w *walker) rowOfFunc(id string) *know.Row {
+	if w.in.prog.funcs[id] != nil {
 		return nil
 	}
-	pkg, recv, name := p.symOf(id)
-	return p.know.Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: name})
+	pkg, recv, name := w.in.prog.symOf(id)
+	return w.know().Lookup(know.Sym{Pkg: pkg, Recv: recv, Name: name})
 }
 
 // tableOf is the table of an ORM's model type.

@@ -373,7 +373,7 @@ func hostOf(v *Value) string {
 func (w *walker) urlMoney(ins *Instr, url *Value) bool {
 	say := know.SaysNothing
 	if url.K == VStr {
-		say = w.in.prog.know.MoneyPath(url.S, byte(sqltext.Hole))
+		say = w.know().MoneyPath(url.S, byte(sqltext.Hole))
 	}
 	if say == know.SaysOther {
 		return false
@@ -407,14 +407,14 @@ func (w *walker) sayMoney() bool {
 	}
 	named := true
 	for n := 0; fr != nil && n < 8; fr, n = fr.up, n+1 {
-		if fr.in != nil && fr.in.Call != nil && fr.in.Call.Kind == CallInvoke && w.in.prog.know.RemoteMoney(shortName(fr.in.Call.Iface), fr.in.Call.Fn) {
+		if fr.in != nil && fr.in.Call != nil && fr.in.Call.Kind == CallInvoke && w.know().RemoteMoney(shortName(fr.in.Call.Iface), fr.in.Call.Fn) {
 			return true
 		}
 		_, name := splitType(fr.fn.Name)
 		if fr.fn.Literal {
 			continue
 		}
-		if w.in.prog.know.RemoteMoney(fr.fn.Recv, name) || named && w.in.prog.know.MoneyName(name) {
+		if w.know().RemoteMoney(fr.fn.Recv, name) || named && w.know().MoneyName(name) {
 			return true
 		}
 		named = named && know.GenericName(name)

@@ -106,7 +106,7 @@ func (p *Program) hasSource(f *Func) bool {
 				if got && !given && (yieldName(in.Call.Name) || yieldName(in.Call.Fn[strings.LastIndexByte(in.Call.Fn, '.')+1:])) {
 					found = true
 				}
-				if row := p.know.Lookup(know.Sym{Pkg: in.Call.Pkg, Recv: in.Call.Recv, Name: in.Call.Name}); row != nil && (row.Kind == know.AutoRead || row.Kind == know.Consumed) {
+				if row := p.scopeIn(f.Pkg).Lookup(know.Sym{Pkg: in.Call.Pkg, Recv: in.Call.Recv, Name: in.Call.Name}); row != nil && (row.Kind == know.AutoRead || row.Kind == know.Consumed) {
 					found = true
 				}
 			}
@@ -163,7 +163,7 @@ func (p *Program) registered(ids []string) []Root {
 				if c == nil {
 					continue
 				}
-				row := p.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+				row := p.scopeIn(f.Pkg).Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
 				if row == nil || row.Kind != know.Register || c.Kind != CallStatic && c.Kind != CallInvoke {
 					continue
 				}
@@ -209,24 +209,37 @@ func (p *Program) registered(ids []string) []Root {
 // implements an interface that it names.
 func (p *Program) configuredHandlers(ids []string) []binding {
 	var out []binding
-	for _, name := range p.know.Handlers() {
-		want, err := know.ParseFunc(name)
-		if err != nil {
-			continue // the options were read before
-		}
-		for _, id := range ids {
-			if pkg, recv, fn := p.symOf(id); want == (know.Sym{Pkg: pkg, Recv: recv, Name: fn}) {
-				out = append(out, binding{Func: id})
+	for _, s := range p.everywhere() {
+		for _, name := range s.Handlers() {
+			for _, b := range p.namedHandlers(name, ids) {
+				if f := p.fn(b.Func); f != nil && p.scopeIn(f.Pkg) == s {
+					out = append(out, b)
+				}
 			}
 		}
-		iface, only := name, ""
-		if want.Recv != "" {
-			iface, only = strings.TrimSuffix(name, "."+want.Name), want.Name
+	}
+	return out
+}
+
+// namedHandlers are the handlers that a name in a configuration stands for.
+func (p *Program) namedHandlers(name string, ids []string) []binding {
+	want, err := know.ParseFunc(name)
+	if err != nil {
+		return nil // the options were read before
+	}
+	var out []binding
+	for _, id := range ids {
+		if pkg, recv, fn := p.symOf(id); want == (know.Sym{Pkg: pkg, Recv: recv, Name: fn}) {
+			out = append(out, binding{Func: id})
 		}
-		for _, b := range p.bound("", iface, "") {
-			for _, m := range p.handling(iface, only, b.Type) {
-				out = append(out, binding{Func: m, Edge: b.Edge})
-			}
+	}
+	iface, only := name, ""
+	if want.Recv != "" {
+		iface, only = strings.TrimSuffix(name, "."+want.Name), want.Name
+	}
+	for _, b := range p.bound("", iface, "") {
+		for _, m := range p.handling(iface, only, b.Type) {
+			out = append(out, binding{Func: m, Edge: b.Edge})
 		}
 	}
 	return out
@@ -383,7 +396,7 @@ func (p *Program) findMiddleware() {
 				if c == nil || c.Kind != CallStatic {
 					continue
 				}
-				row := p.know.Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
+				row := p.scopeIn(f.Pkg).Lookup(know.Sym{Pkg: c.Pkg, Recv: c.Recv, Name: c.Name})
 				if row == nil || row.Kind != know.Middleware {
 					continue
 				}

@@ -248,7 +248,7 @@ func (w *walker) moneyValue(ins *Instr, fun *Value, args []*Value) ([]exit, bool
 // called is the moment at which a gRPC request leaves.
 func (w *walker) called(ins *Instr, ctx, method, in *Value, outside string) []exit {
 	name := shownURL(method)
-	money := w.in.prog.know.GRPCMoney(name)
+	money := w.know().GRPCMoney(name)
 	if name == "" || strings.Contains(name, "…") {
 		money = w.sayMoney()
 	}

@@ -65,10 +65,10 @@ func Join(payloads []string) (*Whole, error) {
 		}
 		w.Directives = append(w.Directives, ix.Directives...)
 	}
-	w.Prog = NewProgram(units, w.Pkgs, tables)
-	w.Prog.Whole, w.Prog.Strict = true, Opts.Strict
+	w.Prog = NewProgram(units, w.Pkgs, tables, Opts.Strict)
+	w.Prog.Whole = true
 	for _, u := range units {
-		if tables.Skipped(u.Path) {
+		if w.Prog.scopeIn(u.Path).Skipped(u.Path) {
 			for _, f := range u.Funcs {
 				w.silent[filepath.Dir(f.Pos.File)] = true
 			}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -83,7 +84,7 @@ func (u *use) parts() []*sqltext.Statement {
 
 // insertFault judges an INSERT that marks an event in a dedup table.
 func (v *SQLView) insertFault(u *use, part *sqltext.Statement) (SQLFinding, bool) {
-	if part.Kind != sqltext.Insert || !v.isDedup(part.Table) || holdsOther(part) || !v.marks(u, part) {
+	if part.Kind != sqltext.Insert || !v.isDedup(part.Table, v.prog.scopeAt(u.pos.File)) || holdsOther(part) || !v.marks(u, part) {
 		return SQLFinding{}, false
 	}
 	f := SQLFinding{Table: part.Table.String(), Pos: u.pos}
@@ -222,7 +223,7 @@ func (v *SQLView) sitesOf(u *use) []string {
 func (v *SQLView) schemaFaults() []SQLFinding {
 	var out []SQLFinding
 	for _, t := range v.schema.Tables() {
-		if !v.isDedup(t.Name) {
+		if !v.defined(t) {
 			continue
 		}
 		grows, janitor := v.grows(t.Name)
@@ -249,6 +250,13 @@ func (v *SQLView) schemaFaults() []SQLFinding {
 		}
 	}
 	return append(out, v.undefined()...)
+}
+
+// defined reports whether a table is a dedup table where it is created.
+func (v *SQLView) defined(t *sqltext.Table) bool {
+	return slices.ContainsFunc(t.Definitions, func(d *sqltext.Definition) bool {
+		return v.isDedup(t.Name, v.prog.scopeAt(v.lines(d.Position).File))
+	})
 }
 
 // clockKeys finds keys without a default that every try fills from the clock or with a value made anew.
@@ -308,7 +316,7 @@ func (v *SQLView) undefined() []SQLFinding {
 		}
 		for _, part := range u.parts() {
 			key := strings.ToLower(part.Table.Name)
-			if part.Kind != sqltext.Insert || !v.isDedup(part.Table) || done[key] || holdsOther(part) || !v.marks(u, part) {
+			if part.Kind != sqltext.Insert || !v.isDedup(part.Table, v.prog.scopeAt(u.pos.File)) || done[key] || holdsOther(part) || !v.marks(u, part) {
 				continue
 			}
 			done[key] = true

@@ -52,7 +52,7 @@ func (c *sqlCall) mark(tx *Tx) *site {
 // notification_id), gets the id of a row that was read.
 func (c *sqlCall) ofAnother(col string, v *Value) bool {
 	t := c.w.deep(v)
-	return !c.w.in.prog.know.EventID(col) && t.has(FromRow) && !t.has(FromEventID)
+	return !c.w.know().EventID(col) && t.has(FromRow) && !t.has(FromEventID)
 }
 
 // freshID reports whether a plain INSERT has an id of its own that is made on this very delivery: then the id is the
@@ -163,7 +163,7 @@ func (c *sqlCall) keyColumns(part *sqltext.Statement) []string {
 			out = append(out, col)
 		}
 	}
-	if len(out) == 0 && c.w.in.prog.dedupTable(part.Table.Name) {
+	if len(out) == 0 && c.w.dedupTable(part.Table.Name) {
 		for _, col := range part.Columns {
 			if !sqltext.IsTimeColumn(col) {
 				out = append(out, col)
@@ -184,7 +184,7 @@ func (c *sqlCall) marked(how know.Kind, tx *Tx, s *site) []exit {
 		}
 	}
 	skips := part.Conflict.Action.Skips() || part.Source != nil && notExists(part.Source) || part.Conflict.Action == sqltext.DoUpdate || part.Conflict.Action == sqltext.UnseenAction
-	business := !w.in.prog.dedupTable(s.Table)
+	business := !w.dedupTable(s.Table)
 	switch w.check(s) {
 	case outFail:
 		return w.rowsOut(c.ins, how, rowFail, 0, s, nil)
@@ -208,7 +208,7 @@ func (c *sqlCall) sinks(part *sqltext.Statement) {
 	if part.Kind == sqltext.Select && table == "" && len(part.From) > 0 {
 		table = part.From[0].Table.Name
 	}
-	dedup := c.w.in.prog.dedupTable(table)
+	dedup := c.w.dedupTable(table)
 	if !dedup && !(part.Kind == sqltext.Insert && part.Conflict.Action.Skips() && !deadLetterName(table)) {
 		return // A dead letter is about the record, which its position names: what cannot be decoded has no event id.
 	}

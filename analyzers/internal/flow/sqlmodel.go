@@ -294,7 +294,7 @@ func (c *sqlCall) looksForEvent(q *sqltext.Statement, table string) bool {
 	if !keyed {
 		return false
 	}
-	return c.w.in.prog.dedupTable(table) || byEvent || c.w.in.wrote["sql:"+strings.ToLower(table)]
+	return c.w.dedupTable(table) || byEvent || c.w.in.wrote["sql:"+strings.ToLower(table)]
 }
 
 func (c *sqlCall) deepBinds() []*Value { return c.binds }

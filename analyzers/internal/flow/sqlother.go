@@ -39,12 +39,12 @@ func holdsOther(part *sqltext.Statement) bool {
 
 // dedup reports whether a statement is on a dedup table.
 func (c *sqlCall) dedup(part *sqltext.Statement) bool {
-	return c.w.in.prog.dedupTable(part.Table.Name) && (c.w.in.prog.configured(part.Table.Name) || !holdsOther(part))
+	return c.w.dedupTable(part.Table.Name) && (c.w.configured(part.Table.Name) || !holdsOther(part))
 }
 
 // configured reports whether the configuration says that a table is a dedup table.
-func (p *Program) configured(table string) bool {
-	return slices.ContainsFunc(p.know.DedupTables(), func(t string) bool { return strings.EqualFold(t, table) })
+func (s *scope) configured(table string) bool {
+	return slices.ContainsFunc(s.DedupTables(), func(t string) bool { return strings.EqualFold(t, table) })
 }
 
 // called is a procedure of the database: it does its work each time, unless it is seen to do none or may look for the

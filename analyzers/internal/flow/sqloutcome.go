@@ -15,7 +15,7 @@ func (v *SQLView) outcomes(vs []*Verdict) {
 		var looks, marks []*site
 		for _, s := range x.checks {
 			switch {
-			case s.Store != "sql" || !v.isDedup(sqltext.Name{Name: s.Table}):
+			case s.Store != "sql" || !v.isDedup(sqltext.Name{Name: s.Table}, v.prog.scopeOf(s.chain)):
 			case s.Look:
 				looks = append(looks, s)
 			default:
@@ -32,7 +32,7 @@ func (v *SQLView) outcomes(vs []*Verdict) {
 		}
 	}
 	for _, u := range v.uses {
-		if u.st.Kind != sqltext.Insert || u.st.Conflict.Action != sqltext.NoAction || !v.isDedup(u.st.Table) {
+		if u.st.Kind != sqltext.Insert || u.st.Conflict.Action != sqltext.NoAction || !v.isDedup(u.st.Table, v.prog.scopeAt(u.pos.File)) {
 			continue
 		}
 		for _, f := range v.usersOf(u) {
@@ -60,7 +60,7 @@ func (v *SQLView) race(x *Verdict, looks, marks []*site) {
 	}
 	blind.onSQL = func(r ran) {
 		low := strings.ToLower(r.text)
-		if strings.Contains(low, "advisory") || strings.Contains(low, "lock table") || r.st.Locks && !v.isDedup(from(r.st)) {
+		if strings.Contains(low, "advisory") || strings.Contains(low, "lock table") || r.st.Locks && !v.isDedup(from(r.st), v.prog.scopeIn(x.Root.Fn.Pkg)) {
 			locked = true
 		}
 	}

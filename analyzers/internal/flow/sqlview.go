@@ -143,7 +143,7 @@ func (v *SQLView) define(files []SQLFile) {
 func (v *SQLView) guardTables(vs []*Verdict) {
 	for _, x := range vs {
 		for _, s := range x.checks {
-			if s.Store != "sql" || s.Table == "" || v.prog.dedupTable(s.Table) || outboxTable(s.Table) {
+			if s.Store != "sql" || s.Table == "" || v.prog.marks(s) || outboxTable(s.Table) {
 				continue
 			}
 			t := v.schema.Table(sqltext.Name{Name: s.Table})
@@ -164,9 +164,9 @@ func (v *SQLView) guardTables(vs []*Verdict) {
 	}
 }
 
-// isDedup reports whether a table is a dedup table.
-func (v *SQLView) isDedup(n sqltext.Name) bool {
-	return n.Known() && (v.prog.dedupTable(n.Name) && !v.holdsNoID(n) || v.dedup[strings.ToLower(n.Name)])
+// isDedup reports whether a table is a dedup table, by the configuration that holds where it is mentioned.
+func (v *SQLView) isDedup(n sqltext.Name, in *scope) bool {
+	return n.Known() && (in.dedupTable(n.Name) && !v.holdsNoID(n) || v.dedup[strings.ToLower(n.Name)])
 }
 
 // holdsNoID reports whether a table is seen to have no column that could be an event's id: then its name only speaks of

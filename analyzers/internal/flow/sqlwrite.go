@@ -34,7 +34,7 @@ func (c *sqlCall) write(how know.Kind, tx *Tx) []exit {
 	if st.Kind == sqltext.Update {
 		w.in.wrote["upd:"+strings.ToLower(table)] = true
 	}
-	if w.in.prog.dedupTable(table) && !(table == st.Table.Name && holdsOther(st) && !w.in.prog.configured(table)) {
+	if w.dedupTable(table) && !(table == st.Table.Name && holdsOther(st) && !w.configured(table)) {
 		// Housekeeping of the dedup table is no effect on the world.
 		return w.rowsOut(c.ins, how, rowUnknown, -1, nil, nil)
 	}
@@ -157,7 +157,7 @@ func (c *sqlCall) lookedFor(table string) string {
 
 // naturally records a write that is the same when repeated.
 func (w *walker) naturally(ins *Instr, kind EffectKind, desc, table string, tx *Tx) {
-	if w.in.prog.Strict {
+	if w.scope().strict {
 		w.effect(ins, kind, desc, tx)
 		return
 	}

@@ -209,7 +209,7 @@ func (w *walker) gormCreate(ins *Instr, ch *chain, kind know.Kind, table string,
 	skips = skips || kind == know.GormFirstOrCreate
 	w.modelStored(ins, table, model)
 	w.ormCreated(ins, ch, table, model, kind == know.GormFirstOrCreate, skips, update)
-	dedup := w.in.prog.dedupTable(table)
+	dedup := w.dedupTable(table)
 	idv, idName := w.modelID(model)
 	if idv != nil && dedup {
 		w.in.sink(Sink{Kind: SinkDedupSQL, Name: idName, Owner: table, Pos: ins.Call.At}, idv, w)
@@ -350,8 +350,8 @@ func (w *walker) gormFind(ins *Instr, ch *chain, kind know.Kind, table string, a
 		}
 		return &Value{K: VErr, S: errNoRows, Site: s}
 	}
-	isCheck := keyed && (w.in.prog.dedupTable(table) || byEvent || w.in.wrote["sql:"+strings.ToLower(table)])
-	if isCheck && w.in.prog.dedupTable(table) {
+	isCheck := keyed && (w.dedupTable(table) || byEvent || w.in.wrote["sql:"+strings.ToLower(table)])
+	if isCheck && w.dedupTable(table) {
 		for _, v := range keys {
 			w.in.sink(Sink{Kind: SinkDedupSQL, Owner: table, Pos: ins.Call.At}, v, w)
 		}

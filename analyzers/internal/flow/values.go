@@ -68,7 +68,7 @@ func (w *walker) ids(ins *Instr, row *know.Row, full []*Value, recv *Value, args
 	case know.HeaderWrite:
 		w.headerWritten(at(args, row.Arg), w.nameAt(ins, operand(c, row.Arg)))
 		w.in.sink(Sink{Kind: SinkHeader, Name: at(args, row.Arg).S, Pos: c.At, Known: at(args, row.Arg).S}, at(args, row.Arg2), w)
-		if w.in.rows != nil && recv != nil && w.in.prog.know.EventID(at(args, row.Arg).S) {
+		if w.in.rows != nil && recv != nil && w.know().EventID(at(args, row.Arg).S) {
 			w.st.set(cell{w.objAt(recv).id, join(w.pathAt(recv), mapKey(at(args, row.Arg)))}, w.asEventID(at(args, row.Arg2)))
 		}
 		return w.quiet(ins)

@@ -12,28 +12,38 @@ import (
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
 
-// configure reads the configuration that is in force in dir, and hands its settings to the tool as flags: the go command
-// keeps results under the flags that it passes on. A list adds to what the command line says; true and false give way.
+// configure reads the configuration that is in force in dir. Packages of the workspace go by their own module's file, else
+// by the workspace's, which the tool reads as it does for go vet; those of other modules go by the one that is in force in
+// dir. A file that is named goes for all: its settings are handed to the tool as flags, since the go command keeps results
+// under these. A list adds to what the command line says; true and false give way.
 func (c Command) configure(call *call, dir string) error {
-	file := absolute(c.Dir, call.config)
+	given := slices.Clone(call.analyzerFlags)
+	off := "-" + rules.Analyzer + "." + rules.Config + "=" + config.Off
 	switch call.config {
 	case config.Off:
+		call.analyzerFlags = append(call.analyzerFlags, off)
 		return nil
 	case "":
-		c.sayUnread(call, dir)
-		var ok bool
-		if file, ok = config.Find(dir, os.Getenv("GOWORK")); !ok {
+		if err := c.checkOthers(call, dir); err != nil {
+			return err
+		}
+		file, ok := config.Find(dir, os.Getenv("GOWORK"))
+		if !ok {
 			if file, ok := config.Misnamed(dir, os.Getenv("GOWORK")); ok {
 				return config.ErrMisnamed(c.relative(file))
 			}
 			return nil
 		}
-	default:
-		if info, err := os.Stat(file); err != nil || info.IsDir() {
-			return fmt.Errorf("-config %s: no such file; %s init writes one", call.config, rules.Analyzer)
+		if _, err := config.Read(file, c.relative(file), c.Rules.Options()); err != nil {
+			return err
 		}
+		call.analyzerFlags = append(call.analyzerFlags, "-"+rules.Analyzer+"."+rules.Base+"="+file)
+		return c.again(given)
 	}
-	given := slices.Clone(call.analyzerFlags)
+	file := absolute(c.Dir, call.config)
+	if info, err := os.Stat(file); err != nil || info.IsDir() {
+		return fmt.Errorf("-config %s: no such file; %s init writes one", call.config, rules.Analyzer)
+	}
 	settings, err := config.Read(file, c.relative(file), c.Rules.Options())
 	if err != nil {
 		return err
@@ -43,19 +53,22 @@ func (c Command) configure(call *call, dir string) error {
 			call.analyzerFlags = append(call.analyzerFlags, "-"+rules.Analyzer+"."+s.Name+"="+s.Value)
 		}
 	}
+	call.analyzerFlags = append(call.analyzerFlags, off)
 	return c.again(given)
 }
 
-// sayUnread names the configurations of modules that are looked at and whose settings are not read: one call has one
-// configuration, whereas go vet calls the tool in each module.
-func (c Command) sayUnread(call *call, dir string) {
-	for _, file := range config.Unread(dir, os.Getenv("GOWORK")) {
+// checkOthers looks for faults in the configurations of other modules of the workspace that are looked at.
+func (c Command) checkOthers(call *call, dir string) error {
+	for _, file := range config.Others(dir, os.Getenv("GOWORK")) {
 		module := filepath.Dir(file)
-		if slices.ContainsFunc(call.patterns, func(p string) bool { return isBelow(module, dir, p) }) {
-			fmt.Fprintf(c.Stderr, "%s: %s is not read from here; for its module: %s -C %s ./...\n",
-				rules.Analyzer, c.relative(file), rules.Analyzer, c.relative(module))
+		if !slices.ContainsFunc(call.patterns, func(p string) bool { return isBelow(module, dir, p) }) {
+			continue
+		}
+		if _, err := config.Parse(file, c.relative(file), c.Rules.Options()); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // isBelow reports whether a pattern names a directory in a module. An import path does not say where it is.

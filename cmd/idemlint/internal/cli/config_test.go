@@ -153,48 +153,77 @@ package shared
 func StrictShared() {}
 `
 
+// inWorkspace are the ways of looking at both modules of the workspace, each with what it says. go vet says it on standard
+// error.
+func inWorkspace(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	said := make(map[string]string)
+	for _, wd := range []string{".", "own", "shared"} {
+		at := filepath.Join(dir, wd)
+		vet := run(t, at, environ(), "go", "vet", "-vettool="+self(t), "example.com/own", "example.com/shared")
+		said["go vet in "+wd] = vet.stderr
+		said["alone in "+wd] = idemlint(t, at, "example.com/own", "example.com/shared").stdout
+	}
+	return said
+}
+
 func TestAModuleOfAWorkspaceGoesByItsOwnConfigurationFirst(t *testing.T) {
 	t.Parallel()
 	dir := module(t, workspace)
-	vet := func(wd string) result {
+	check := func(own, shared bool) {
 		t.Helper()
-		return run(t, filepath.Join(dir, wd), environ(), "go", "vet", "-vettool="+self(t), "example.com/own", "example.com/shared")
+		for way, said := range inWorkspace(t, dir) {
+			if got := strings.Contains(said, "StrictOwn is bad"); got != own {
+				t.Errorf("%s: example.com/own is judged strictly is %v:\n%s", way, got, said)
+			}
+			if got := strings.Contains(said, "StrictShared is bad"); got != shared {
+				t.Errorf("%s: example.com/shared is judged strictly is %v:\n%s", way, got, said)
+			}
+		}
 	}
 	writeFile(t, filepath.Join(dir, ".idemlint.yml"), "strict: true\n")
-	got := vet(".")
-	wantContains(t, "standard error", got.stderr, "StrictOwn is bad", "StrictShared is bad")
+	check(true, true)
 	// A change of one module's file is seen from another's directory, too: it is in the go command's cache key.
 	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "strict: false\n")
-	for _, wd := range []string{".", "shared", "own"} {
-		got := vet(wd)
-		wantContains(t, "standard error", got.stderr, "StrictShared is bad")
-		if strings.Contains(got.stderr, "StrictOwn") {
-			t.Errorf("in %s, example.com/own is judged by the workspace's configuration:\n%s", wd, got.stderr)
-		}
-	}
+	check(false, true)
+	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "strict: true\n")
+	writeFile(t, filepath.Join(dir, ".idemlint.yml"), "strict: false\n")
+	check(true, false)
+	writeFile(t, filepath.Join(dir, "shared", ".idemlint.yml"), "strict: true\n")
+	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "# nothing\n")
+	check(false, true)
 }
 
-func TestAConfigurationOfAnotherModuleThatIsNotReadIsNamed(t *testing.T) {
+func TestAConfigurationThatIsNamedGoesForAllModulesOfAWorkspace(t *testing.T) {
 	t.Parallel()
 	dir := module(t, workspace)
+	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "strict: false\n")
+	writeFile(t, filepath.Join(dir, "all.yml"), "strict: true\n")
+	got := idemlint(t, dir, "-config", "all.yml", "./own", "./shared")
+	wantContains(t, "standard output", got.stdout, "StrictOwn is bad", "StrictShared is bad")
+}
+
+func TestAFlagOutdoesTheConfigurationsOfAllModulesOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	dir := module(t, workspace)
+	writeFile(t, filepath.Join(dir, ".idemlint.yml"), "strict: true\n")
 	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "strict: true\n")
-	const want = "own/.idemlint.yml is not read from here; for its module: idemlint -C "
-	for _, tt := range []struct {
-		wd   string
-		args []string
-		want bool
-	}{
-		{".", []string{"./own/...", "./shared/..."}, true},
-		{"shared", []string{"../own"}, true},
-		{".", []string{"./shared/..."}, false},
-		{".", []string{"-C", "own", "./..."}, false},
-		{".", []string{"-config", "off", "./own/..."}, false},
-	} {
-		got := idemlint(t, filepath.Join(dir, tt.wd), tt.args...)
-		if strings.Contains(got.stderr, want) != tt.want {
-			t.Errorf("%v in %s: named is %v:\n%s", tt.args, tt.wd, !tt.want, got.stderr)
-		}
-	}
+	wantStatus(t, idemlint(t, dir, "./own", "./shared"), 1)
+	wantStatus(t, idemlint(t, dir, "-strict=false", "./own", "./shared"), 0)
+	wantStatus(t, idemlint(t, dir, "-config=off", "./own", "./shared"), 0)
+}
+
+func TestAFaultyConfigurationOfAnotherModuleIsAWrongCallWhereThatModuleIsLookedAt(t *testing.T) {
+	t.Parallel()
+	dir := module(t, workspace)
+	writeFile(t, filepath.Join(dir, "own", ".idemlint.yml"), "strickt: true\n")
+	got := idemlint(t, dir, "./own/...", "./shared/...")
+	wantStatus(t, got, 2)
+	wantContains(t, "standard error", got.stderr, "idemlint: own/.idemlint.yml:1: unknown key \"strickt\"; did you mean \"strict\"?\n")
+	wantStatus(t, idemlint(t, dir, "./shared/..."), 0)
+	byPath := idemlint(t, dir, "example.com/own")
+	wantStatus(t, byPath, 2)
+	wantContains(t, "standard error", byPath.stderr, "idemlint: package example.com/own was not analysed: own/.idemlint.yml:1: unknown key")
 }
 
 func TestADependencysOwnConfigurationIsNothingToItsUsers(t *testing.T) {

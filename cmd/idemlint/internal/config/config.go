@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -34,11 +35,28 @@ const Off = "off"
 type Setting struct {
 	Name, Value string
 	Bool        bool
+	Line        int
 }
 
 // Read reads a file and sets the options. Settings are in the order of the file; a list gives one for each of its values.
 // The error of a file that cannot be read as it should be names the file as it is to be shown, the line, and what to write.
 func Read(file, shown string, options []*flag.Flag) ([]Setting, error) {
+	settings, err := Parse(file, shown, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		i := slices.IndexFunc(options, func(f *flag.Flag) bool { return f.Name == s.Name })
+		if err := options[i].Value.Set(s.Value); err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", shown, s.Line, s.Name, err)
+		}
+	}
+	return settings, nil
+}
+
+// Parse is [Read] for a file that is for others: no option is set, and of a list's values those are checked that an option
+// can check.
+func Parse(file, shown string, options []*flag.Flag) ([]Setting, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
@@ -129,7 +147,7 @@ func (r *reader) unknown(key *yaml.Node) error {
 	return r.fault(key, "unknown key %q; the keys are %s", key.Value, strings.Join(r.names, ", "))
 }
 
-// set gives a value, or each of a list, to an option.
+// set notes a value, or each of a list, for an option.
 func (r *reader) set(option *flag.Flag, value *yaml.Node) error {
 	if value.Kind == yaml.AliasNode {
 		value = value.Alias
@@ -160,10 +178,12 @@ func (r *reader) set(option *flag.Flag, value *yaml.Node) error {
 		if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
 			return r.fault(v, "%s wants a list of plain values: one \"  - VALUE\" a line", option.Name)
 		}
-		if err := option.Value.Set(v.Value); err != nil {
-			return r.fault(v, "%s: %v", option.Name, err)
+		if c, ok := option.Value.(interface{ Check(string) error }); ok {
+			if err := c.Check(v.Value); err != nil {
+				return r.fault(v, "%s: %v", option.Name, err)
+			}
 		}
-		r.settings = append(r.settings, Setting{option.Name, v.Value, isBool})
+		r.settings = append(r.settings, Setting{option.Name, v.Value, isBool, v.Line})
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestEveryValueGoesThroughItsOption(t *testing.T) {
 	if want := (words{"a.F", "b.G"}); !slices.Equal(*guards, want) || !*strict {
 		t.Errorf("guards are %q, strict is %v; want %q, true", *guards, *strict, want)
 	}
-	want := []config.Setting{{"guards", "a.F", false}, {"guards", "b.G", false}, {"limit", "7", false}, {"strict", "true", true}}
+	want := []config.Setting{{"guards", "a.F", false, 3}, {"guards", "b.G", false, 4}, {"limit", "7", false, 5}, {"strict", "true", true, 6}}
 	if !slices.Equal(settings, want) {
 		t.Errorf("settings are %v, want %v", settings, want)
 	}

@@ -46,8 +46,8 @@ func Misnamed(dir, gowork string) (file string, ok bool) {
 	return file, isFile(file)
 }
 
-// Unread are the configurations of other modules of the workspace than that of dir, of which a run in dir knows nothing.
-func Unread(dir, gowork string) []string {
+// Others are the configurations of other modules of the workspace than that of dir, for the packages of these.
+func Others(dir, gowork string) []string {
 	own, _ := ModuleRoot(dir)
 	var files []string
 	for _, module := range Modules(dir, gowork) {

@@ -8,11 +8,13 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 )
 
@@ -165,6 +167,8 @@ func (l Linter) buildFailures(out vetOutput, roots []*packages.Package, known []
 		f := l.failure(path, notBuilt, b.lines[0])
 		if cause, ok := b.internalError(path); ok {
 			f = Failure{Package: path, Reason: notAnalysed, Cause: cause}
+		} else if filepath.Base(f.Position.File) == config.File {
+			f.Reason = notAnalysed
 		}
 		unbuilt[path], broken[path] = f.Reason == notBuilt, f.Reason == notAnalysed
 		failures = append(failures, f)

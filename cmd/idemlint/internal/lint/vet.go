@@ -32,7 +32,7 @@ type vetOutput struct {
 
 // vet runs go vet over the patterns, with this binary as its tool.
 func (l Linter) vet(ctx context.Context, patterns []string) (vetOutput, error) {
-	args := []string{"vet", "-vettool=" + l.Tool, "-json", "-" + rules.Analyzer + "." + rules.Index, "-" + rules.Analyzer + "." + rules.Config + "=off"}
+	args := []string{"vet", "-vettool=" + l.Tool, "-json", "-" + rules.Analyzer + "." + rules.Index}
 	args = append(args, l.BuildFlags...)
 	args = append(args, l.AnalyzerFlags...)
 	args = append(append(args, "--"), patterns...)

@@ -22,8 +22,12 @@ const (
 	// Index is the flag of [Analyzer], and the category of the diagnostic whose message is the summary.
 	Index = "index"
 
-	// Config is the flag of [Analyzer] that tells go vet's tool where the configuration is.
+	// Config is the flag of [Analyzer] that tells go vet's tool to look for no configuration.
 	Config = "config"
+
+	// Base is the flag of [Analyzer] by which the stand-alone command names to go vet's tool the configuration of dependencies
+	// that are in no module of the workspace.
+	Base = "base"
 
 	// Prefix is what the short form of a rule id leaves out: "X1" is "R-KFK-IDEM-X1".
 	Prefix = "R-KFK-IDEM-"
@@ -90,6 +94,10 @@ type Set struct {
 
 	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
 	Seed func(importPath string) bool
+
+	// Own is told that the options of this process, which analyses a package of the module at root, are those that hold in
+	// that module. Nil is told nothing.
+	Own func(root string)
 }
 
 // Options are the options that a project may set: the flags of [Analyzer], which belong to all analyzers.
@@ -98,7 +106,7 @@ func (s Set) Options() []*flag.Flag {
 	for _, a := range s.Analyzers {
 		if a.Name == Analyzer {
 			a.Flags.VisitAll(func(f *flag.Flag) {
-				if f.Name != Index && f.Name != Config {
+				if f.Name != Index && f.Name != Config && f.Name != Base {
 					options = append(options, f)
 				}
 			})

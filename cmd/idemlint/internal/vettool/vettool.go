@@ -61,9 +61,9 @@ func Main(set rules.Set, args []string, opts Options) {
 			exit(printVersion(os.Stdout))
 		}
 	}
-	unread := configFlag(set)
+	from := configFlags(set)
 	if file, ok := unit(args); ok {
-		if err := prepare(set, args, opts, unread, file); err != nil {
+		if err := prepare(set, args, opts, from, file); err != nil {
 			exit(err)
 		}
 	}
@@ -79,12 +79,12 @@ func Main(set rules.Set, args []string, opts Options) {
 }
 
 // prepare looks at the unit before unitchecker does. It ends the process where nothing is to be done.
-func prepare(set rules.Set, args []string, opts Options, unread *offFlag, file string) error {
+func prepare(set rules.Set, args []string, opts Options, from *source, file string) error {
 	u, err := readUnit(file)
 	if err != nil {
 		return err
 	}
-	if err := configure(set, args, unread, u); err != nil {
+	if err := configure(set, args, from, u); err != nil {
 		return err
 	}
 	if takesEmptyFacts(cmp.Or(opts.ToolsVersion, toolsVersion())) {
