@@ -23,6 +23,9 @@ func ruleSet() rules.Set {
 		Pages:     pages,
 		Seed:      analyzers.Seed,
 		Own:       analyzers.OwnOptions,
+		Named:     analyzers.Named,
+		Canonical: analyzers.Canonical,
+		Mentioned: analyzers.Mentioned,
 	}
 	for _, r := range []rules.Rule{
 		{ID: "R-KFK-IDEM-X1", Analyzer: "dedupcheck"},

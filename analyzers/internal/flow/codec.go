@@ -418,3 +418,21 @@ func (c *coder) instr(in *Instr) {
 	c.pos(&k.At)
 	c.str(&k.Fix)
 }
+
+// Texts are all the texts of the code in a payload, one a line: names, constants, SQL.
+func Texts(payload string) (string, error) {
+	ix, err := decodeIndex(payload)
+	if err != nil {
+		return "", err
+	}
+	units, err := DecodeUnits(ix.Units)
+	if err != nil {
+		return "", err
+	}
+	for _, u := range units {
+		u.Own = nil
+	}
+	c := &coder{write: true, ids: make(map[string]uint64), tids: make(map[Type]uint64)}
+	c.units(&units)
+	return strings.Join(c.strs, "\n"), nil
+}

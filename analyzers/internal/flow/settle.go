@@ -28,6 +28,19 @@ func (r *Result) Payload() (string, error) {
 	return base64.StdEncoding.EncodeToString(raw), nil
 }
 
+// decodeIndex unpacks a payload.
+func decodeIndex(payload string) (index, error) {
+	var ix index
+	raw, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil {
+		return ix, fmt.Errorf("decode a package's index: %w", err)
+	}
+	if err := json.Unmarshal(raw, &ix); err != nil {
+		return ix, fmt.Errorf("decode a package's index: %w", err)
+	}
+	return ix, nil
+}
+
 // A Whole is all packages together, as the stand-alone command sees them.
 type Whole struct {
 	Prog       *Program
@@ -45,13 +58,9 @@ func Join(payloads []string) (*Whole, error) {
 	w := &Whole{Pkgs: make(map[string]bool), silent: make(map[string]bool)}
 	var units []*Unit
 	for _, p := range payloads {
-		raw, err := base64.StdEncoding.DecodeString(p)
+		ix, err := decodeIndex(p)
 		if err != nil {
-			return nil, fmt.Errorf("decode a package's index: %w", err)
-		}
-		var ix index
-		if err := json.Unmarshal(raw, &ix); err != nil {
-			return nil, fmt.Errorf("decode a package's index: %w", err)
+			return nil, err
 		}
 		us, err := DecodeUnits(ix.Units)
 		if err != nil {

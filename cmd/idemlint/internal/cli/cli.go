@@ -107,6 +107,7 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	if err := wrongPattern(result, dir, call.patterns); err != nil {
 		return ExitError, err
 	}
+	c.sayStrays(ctx, call, linter, result, meter)
 	r := &run{Command: c, call: call, linter: linter, keep: keep, meter: meter}
 	return r.conclude(ctx, result)
 }

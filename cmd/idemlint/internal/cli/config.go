@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"go/build"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
 
@@ -18,6 +21,7 @@ import (
 // under these. A list adds to what the command line says; true and false give way.
 func (c Command) configure(call *call, dir string) error {
 	given := slices.Clone(call.analyzerFlags)
+	call.note("", flagSettings(given))
 	off := "-" + rules.Analyzer + "." + rules.Config + "=" + config.Off
 	switch call.config {
 	case config.Off:
@@ -34,9 +38,11 @@ func (c Command) configure(call *call, dir string) error {
 			}
 			return nil
 		}
-		if _, err := config.Read(file, c.relative(file), c.Rules.Options()); err != nil {
+		settings, err := config.Read(file, c.relative(file), c.Rules.Options())
+		if err != nil {
 			return err
 		}
+		call.note(c.relative(file), settings)
 		call.analyzerFlags = append(call.analyzerFlags, "-"+rules.Analyzer+"."+rules.Base+"="+file)
 		return c.again(given)
 	}
@@ -48,6 +54,7 @@ func (c Command) configure(call *call, dir string) error {
 	if err != nil {
 		return err
 	}
+	call.note(c.relative(file), settings)
 	for _, s := range settings {
 		if !s.Bool || !setBy(given, s.Name) {
 			call.analyzerFlags = append(call.analyzerFlags, "-"+rules.Analyzer+"."+s.Name+"="+s.Value)
@@ -57,16 +64,61 @@ func (c Command) configure(call *call, dir string) error {
 	return c.again(given)
 }
 
-// checkOthers looks for faults in the configurations of other modules of the workspace that are looked at.
+// note keeps settings of a file, or of the command line, until it is known what they name.
+func (call *call) note(file string, settings []config.Setting) {
+	for _, s := range settings {
+		where := "-" + s.Name
+		if file != "" {
+			where = fmt.Sprintf("%s:%d: %s", file, s.Line, s.Name)
+		}
+		for value := range strings.SplitSeq(s.Value, ",") {
+			if value = strings.TrimSpace(value); value != "" {
+				call.settings = append(call.settings, lint.Setting{Where: where, Option: s.Name, Value: value})
+			}
+		}
+	}
+}
+
+// flagSettings are the settings among the tool's flags.
+func flagSettings(flags []string) []config.Setting {
+	var settings []config.Setting
+	for _, f := range flags {
+		name, value, _ := strings.Cut(f, "=")
+		_, name, _ = strings.Cut(name, ".")
+		settings = append(settings, config.Setting{Name: name, Value: value})
+	}
+	return settings
+}
+
+// sayStrays names the settings that name nothing. That is no fault of the code, and changes no exit status. Where it cannot
+// be found out nothing is said.
+func (c Command) sayStrays(ctx context.Context, call *call, linter lint.Linter, result *lint.Result, out io.Writer) {
+	strays, err := linter.Strays(ctx, result, call.settings)
+	if err != nil {
+		return
+	}
+	for _, s := range strays {
+		hint := ""
+		if s.Near != "" {
+			hint = "; did you mean " + s.Near + "?"
+		}
+		fmt.Fprintf(out, "%s: %s: %s names nothing: %s%s\n", rules.Analyzer, s.Where, s.Value, s.Fault, hint)
+	}
+}
+
+// checkOthers reads the configurations of other modules of the workspace that are looked at: for their faults, and for what
+// their settings name.
 func (c Command) checkOthers(call *call, dir string) error {
 	for _, file := range config.Others(dir, os.Getenv("GOWORK")) {
 		module := filepath.Dir(file)
 		if !slices.ContainsFunc(call.patterns, func(p string) bool { return isBelow(module, dir, p) }) {
 			continue
 		}
-		if _, err := config.Parse(file, c.relative(file), c.Rules.Options()); err != nil {
+		settings, err := config.Parse(file, c.relative(file), c.Rules.Options())
+		if err != nil {
 			return err
 		}
+		call.note(c.relative(file), settings)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/rules"
 )
 
@@ -19,6 +20,7 @@ type call struct {
 	rules         []string
 	buildFlags    []string // for the go command
 	analyzerFlags []string // for the tool
+	settings      []lint.Setting
 	patterns      []string
 }
 

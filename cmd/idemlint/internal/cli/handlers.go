@@ -49,6 +49,7 @@ func (c Command) handlers(ctx context.Context, args []string) (int, error) {
 	if err := wrongPattern(result, dir, call.patterns); err != nil {
 		return ExitError, err
 	}
+	c.sayStrays(ctx, call, linter, result, meter)
 	meter.stop()
 	r := &run{Command: c, call: call, linter: linter, meter: meter}
 	rep, err := r.report(result)

@@ -63,6 +63,9 @@ type Result struct {
 
 	// Packages are the import paths of those that were named and analysed, by all analyzers or some.
 	Packages map[string]bool
+
+	summaries []string // of all packages that were analysed
+	asked     []string // import paths that the patterns name, sorted
 }
 
 // Run analyses the packages that the patterns name. Packages that do not load or build are in the result's
@@ -117,7 +120,7 @@ func (l Linter) analyse(ctx context.Context, patterns []string) (*collected, err
 		}
 	}
 	c := l.collect(out.units, named)
-	c.result.Failures = failures
+	c.result.Failures, c.result.summaries, c.result.asked = failures, c.payloads, slices.Sorted(maps.Keys(named))
 	return c, nil
 }
 

@@ -24,17 +24,11 @@ func module(dirs []string) (rules.Module, error) {
 		}
 	}
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		err := moduleFiles(root, func(path string) error {
 			switch {
-			case err != nil:
-				return err
-			case d.IsDir():
-				if path != root && (skipped(d.Name()) || isModule(path)) {
-					return fs.SkipDir
-				}
 			case strings.HasSuffix(path, ".sql"):
 				m.SQL = append(m.SQL, path)
-			case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !analysed[filepath.Dir(path)]:
+			case !strings.HasSuffix(path, "_test.go") && !analysed[filepath.Dir(path)]:
 				m.Rest = append(m.Rest, path)
 			}
 			return nil
@@ -46,6 +40,23 @@ func module(dirs []string) (rules.Module, error) {
 	slices.Sort(m.SQL)
 	slices.Sort(m.Rest)
 	return m, nil
+}
+
+// moduleFiles calls visit for each .go and .sql file of the module at root.
+func moduleFiles(root string, visit func(path string) error) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if path != root && (skipped(d.Name()) || isModule(path)) {
+				return fs.SkipDir
+			}
+		case strings.HasSuffix(path, ".sql"), strings.HasSuffix(path, ".go"):
+			return visit(path)
+		}
+		return nil
+	})
 }
 
 // skipped tells directories that the go command passes over, and those of other people's files.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/idemlint/idemlint/analyzers/inventory"
+	"github.com/idemlint/idemlint/analyzers/names"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 )
 
@@ -94,6 +95,15 @@ type Set struct {
 
 	// Seed tells whether a package of that import path can matter by itself: a Kafka client, an SQL driver.
 	Seed func(importPath string) bool
+
+	// Named reads a value of an option; ok is false for options whose values name nothing. Nil is an option without such.
+	Named func(option, value string) (n names.Name, ok bool)
+
+	// Canonical is an import path without what does not count when names are compared.
+	Canonical func(path string) string
+
+	// Mentioned tells which of the tables and words the summaries mention.
+	Mentioned func(payloads []string, wanted []names.Name) (map[names.Name]bool, error)
 
 	// Own is told that the options of this process, which analyses a package of the module at root, are those that hold in
 	// that module. Nil is told nothing.
