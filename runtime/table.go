@@ -102,6 +102,9 @@ const migrationLock int64 = 0x6964656d6c696e74
 // applied. Without a layout it means Partitioned. Several processes may call it at once; what is applied is noted
 // in idemlint_migration. The role of the pool needs to be allowed to create tables.
 //
+// A database that cannot be reached is an error, as others are: Consumer.Run waits for it, Migrate does not, so that a
+// deployment learns of it.
+//
 // It makes no partitions: that is the Maintainer's work, which Consumer.Run does before its first record.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, layout ...Layout) ([]Migration, error) {
 	wanted := Partitioned

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemlint/idemlint/runtime"
@@ -26,6 +27,19 @@ func execSQL(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	t.Helper()
 	if _, err := pool.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func TestMigratingADatabaseThatIsAwayIsAnError(t *testing.T) {
+	pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/away")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	applied, err := runtime.Migrate(t.Context(), pool)
+	var connect *pgconn.ConnectError
+	if !errors.As(err, &connect) || len(applied) > 0 {
+		t.Errorf("applied %v, error %v; want none, and the error of the connection", applied, err)
 	}
 }
 

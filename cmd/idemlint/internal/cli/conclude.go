@@ -13,6 +13,7 @@ import (
 
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/baseline"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/changes"
+	"github.com/idemlint/idemlint/cmd/idemlint/internal/config"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/finding"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/fix"
 	"github.com/idemlint/idemlint/cmd/idemlint/internal/lint"
@@ -258,7 +259,30 @@ func (r *run) print(result *lint.Result) (int, error) {
 		}
 		fmt.Fprintf(r.Stderr, "%s: %s in %s%s\n", rules.Analyzer, count(len(result.Findings), "finding"), count(len(in), "package"), more)
 	}
+	if len(result.Failures)+len(result.Broken)+len(result.Findings) == 0 && isTerminal(r.Stderr) {
+		return ExitClean, r.sayClean(result)
+	}
 	return r.status(result), nil
+}
+
+// sayClean says to a person what was looked at, so that nothing found is not taken for nothing looked at.
+func (r *run) sayClean(result *lint.Result) error {
+	handlers, err := r.linter.HandlersOf(result)
+	if err != nil {
+		return err
+	}
+	nothing, hint := "nothing found", ""
+	if r.known > 0 || r.lines != nil {
+		nothing = "nothing new"
+	}
+	if r.known > 0 {
+		hint = fmt.Sprintf("; %s in the baseline", count(r.known, "finding"))
+	}
+	if len(handlers) == 0 {
+		hint += "; where a client of your own brings the messages, it is named in " + config.File + " (" + rules.Analyzer + " init)"
+	}
+	fmt.Fprintf(r.Stderr, "%s: %s in %s with %s%s\n", rules.Analyzer, nothing, count(len(result.Packages), "package"), count(len(handlers), "handler"), hint)
+	return nil
 }
 
 // report is what the formats render.

@@ -81,3 +81,38 @@ func TestTextIsColouredOnATerminalUnlessTheUserWantsNone(t *testing.T) {
 		}
 	}
 }
+
+const cleanShop = `
+-- go.mod --
+module example.com/shop
+
+go 1.26.0
+-- shop.go --
+package shop
+
+func HandleOrder() {}
+-- empty/empty.go --
+package empty
+`
+
+func TestARunThatFindsNothingTellsAPersonWhatItLookedAt(t *testing.T) {
+	t.Parallel()
+	dir := module(t, cleanShop)
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"./..."}, "idemlint: nothing found in 2 packages with 1 handler\r\n"},
+		{[]string{"./empty"}, "idemlint: nothing found in 1 package with 0 handlers; where a client of your own brings the messages, " +
+			"it is named in .idemlint.yml (idemlint init)\r\n"},
+	} {
+		if out := onTerminal(t, dir, nil, tt.args...); !strings.HasSuffix(out, tt.want) {
+			t.Errorf("%q: got %q, want %q", tt.args, out, tt.want)
+		}
+	}
+	got := idemlint(t, dir, "./...")
+	wantStatus(t, got, 0)
+	if got.stdout+got.stderr != "" {
+		t.Errorf("where nobody looks it prints %q and %q", got.stdout, got.stderr)
+	}
+}

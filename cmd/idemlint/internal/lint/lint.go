@@ -64,48 +64,48 @@ type Result struct {
 	// Packages are the import paths of those that were named and analysed, by all analyzers or some.
 	Packages map[string]bool
 
-	summaries []string // of all packages that were analysed
-	asked     []string // import paths that the patterns name, sorted
+	summaries []string          // of all packages that were analysed
+	asked     []string          // import paths that the patterns name, sorted
+	homes     map[string]string // directory to package id, of the packages that were named
 }
 
 // Run analyses the packages that the patterns name. Packages that do not load or build are in the result's
 // Failures, beside the findings of the others. An error means that nothing could be analysed at all: there is no
 // go command, no module, no package that matches. When ctx ends, so does the go command.
 func (l Linter) Run(ctx context.Context, patterns []string) (*Result, error) {
-	c, err := l.analyse(ctx, patterns)
+	result, err := l.analyse(ctx, patterns)
 	if err != nil {
 		return nil, err
 	}
-	return l.reduce(c, l.trees(patterns))
+	return l.reduce(result, l.trees(patterns))
 }
 
 // Handlers analyses the packages that the patterns name, as [Linter.Run] does, and lists the handlers in them. The
 // result has no findings.
 func (l Linter) Handlers(ctx context.Context, patterns []string) (*Result, []inventory.Handler, error) {
-	c, err := l.analyse(ctx, patterns)
+	result, err := l.analyse(ctx, patterns)
 	if err != nil {
 		return nil, nil, err
 	}
-	handlers, err := l.Rules.Handlers(c.payloads)
+	handlers, err := l.HandlersOf(result)
+	result.Findings = nil
+	return result, handlers, err
+}
+
+// HandlersOf lists the handlers in the packages of a result.
+func (l Linter) HandlersOf(result *Result) ([]inventory.Handler, error) {
+	handlers, err := l.Rules.Handlers(result.summaries)
 	if err != nil {
-		return nil, nil, fmt.Errorf("joining the summaries of %d packages: %w", len(c.payloads), err)
+		return nil, fmt.Errorf("joining the summaries of %d packages: %w", len(result.summaries), err)
 	}
-	c.result.Findings = nil
-	return c.result, slices.DeleteFunc(handlers, func(h inventory.Handler) bool {
-		_, own := c.homes[filepath.Dir(finding.ParsePosition(h.Position).File)]
+	return slices.DeleteFunc(handlers, func(h inventory.Handler) bool {
+		_, own := result.homes[filepath.Dir(finding.ParsePosition(h.Position).File)]
 		return !own
 	}), nil
 }
 
-// collected is what the packages said, one by one.
-type collected struct {
-	result   *Result
-	payloads []string
-	homes    map[string]string // directory to package id
-}
-
 // analyse runs the analyzers over the packages.
-func (l Linter) analyse(ctx context.Context, patterns []string) (*collected, error) {
+func (l Linter) analyse(ctx context.Context, patterns []string) (*Result, error) {
 	asked := make(chan map[string]bool, 1)
 	go func() { asked <- l.asked(ctx, patterns) }()
 	out, err := l.vet(ctx, patterns)
@@ -119,16 +119,15 @@ func (l Linter) analyse(ctx context.Context, patterns []string) (*collected, err
 			return nil, err
 		}
 	}
-	c := l.collect(out.units, named)
-	c.result.Failures, c.result.summaries, c.result.asked = failures, c.payloads, slices.Sorted(maps.Keys(named))
-	return c, nil
+	result := l.collect(out.units, named)
+	result.Failures, result.asked = failures, slices.Sorted(maps.Keys(named))
+	return result, nil
 }
 
 // collect sorts what the packages said into findings and summaries. Findings are those of the packages that were named;
 // dependencies say what those do with them.
-func (l Linter) collect(units []finding.Unit, named map[string]bool) *collected {
-	result := &Result{Packages: make(map[string]bool)}
-	c := &collected{result: result, homes: make(map[string]string)}
+func (l Linter) collect(units []finding.Unit, named map[string]bool) *Result {
+	result := &Result{Packages: make(map[string]bool), homes: make(map[string]string)}
 	for _, unit := range units {
 		own := named == nil || named[finding.ImportPath(unit.Package)] || named[strings.TrimSuffix(finding.ImportPath(unit.Package), "_test")]
 		if own {
@@ -137,13 +136,13 @@ func (l Linter) collect(units []finding.Unit, named map[string]bool) *collected 
 		}
 		for _, f := range unit.Findings {
 			if f.Analyzer == rules.Analyzer && f.Rule == rules.Index {
-				c.payloads = append(c.payloads, f.Message)
+				result.summaries = append(result.summaries, f.Message)
 				if !own {
 					continue
 				}
 				dir := filepath.Dir(f.Position.File)
-				if home, ok := c.homes[dir]; !ok || len(unit.Package) < len(home) {
-					c.homes[dir] = unit.Package
+				if home, ok := result.homes[dir]; !ok || len(unit.Package) < len(home) {
+					result.homes[dir] = unit.Package
 				}
 				continue
 			}
@@ -153,12 +152,12 @@ func (l Linter) collect(units []finding.Unit, named map[string]bool) *collected 
 			}
 		}
 	}
-	return c
+	return result
 }
 
 // reduce joins the summaries and adds what only the whole shows.
-func (l Linter) reduce(c *collected, trees []string) (*Result, error) {
-	result, payloads, homes := c.result, c.payloads, c.homes
+func (l Linter) reduce(result *Result, trees []string) (*Result, error) {
+	payloads, homes := result.summaries, result.homes
 	m, err := module(slices.Sorted(maps.Keys(homes)))
 	if err != nil {
 		return nil, err
