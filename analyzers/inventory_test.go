@@ -64,6 +64,19 @@ func TestAHandlerIsUnguardedInTheInventoryWhereX1IsReported(t *testing.T) {
 	}
 }
 
+func TestAFunctionThatHandsEveryMessageOnIsNoHandler(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, h := range handlers(t) {
+		if filepath.ToSlash(filepath.Dir(h.Position)) == "x1/fetch_errors_logged" {
+			got = append(got, h.Name)
+		}
+	}
+	if want := []string{"Scales.added", "Scales.weighed"}; !slices.Equal(got, want) {
+		t.Errorf("the handlers are %q, want %q", got, want)
+	}
+}
+
 // TestTheInventorySaysWhatTheFixturesShow has one handler for each thing that the inventory can say.
 func TestTheInventorySaysWhatTheFixturesShow(t *testing.T) {
 	t.Parallel()

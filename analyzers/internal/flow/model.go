@@ -63,7 +63,9 @@ func (w *walker) model(ins *Instr, row *know.Row, full []*Value) []exit {
 	case know.AutoRead, know.Consumed:
 		return w.yields(ins, recv, row.Kind == know.Consumed)
 	case know.Each:
-		return w.each(ins, at(args, row.Arg))
+		return w.each(ins, at(args, row.Arg), Taint{Bits: FromMessage})
+	case know.EachFault:
+		return w.each(ins, at(args, row.Arg), Taint{})
 	case know.Register, know.Middleware:
 		return w.quiet(ins)
 	case know.Produce:
@@ -272,8 +274,8 @@ func (w *walker) yields(ins *Instr, recv *Value, maybe bool) []exit {
 	return []exit{{vals, w.st}}
 }
 
-// each runs a function for a message.
-func (w *walker) each(ins *Instr, fun *Value) []exit {
+// each runs a function for a message, or for something else, or never.
+func (w *walker) each(ins *Instr, fun *Value, what Taint) []exit {
 	none := w.st.fork()
 	var params []*Value
 	if fun.K == VFunc {
@@ -283,7 +285,7 @@ func (w *walker) each(ins *Instr, fun *Value) []exit {
 				off = 1
 			}
 			for i := off; i < len(fn.Params); i++ {
-				params = append(params, w.paramValue(fn, i, Taint{Bits: FromMessage}))
+				params = append(params, w.paramValue(fn, i, what))
 			}
 		}
 	}

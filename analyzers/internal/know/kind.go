@@ -18,6 +18,7 @@ const (
 	Middleware // its function arguments wrap every handler of the router
 	Register   // Arg is the function that is called with a message later (-1: every function among the arguments)
 	Each       // Arg is the function that is called with a message before the call returns
+	EachFault  // the same with what is no message: errors of the client
 	Produce    // sends messages; Arg is the message, messages or payload
 	Consumed   // yields consumed messages though its type alone does not say so
 	Delivered  // yields what was produced: its offset is none of a consumed message
