@@ -212,3 +212,16 @@ func placeOf(t *testing.T, dir, posn, rule string) place {
 	fmt.Sscan(parts[1], &line)
 	return place{filepath.ToSlash(rel), line, rule}
 }
+
+func TestAHelperThatMakesSeveralMoneyCallsIsReportedForTheOneWithoutAKey(t *testing.T) {
+	for _, vet := range []bool{false, true} {
+		for p, d := range all(t, vet) {
+			if !strings.HasPrefix(p.file, "r4/helper_of_two_calls/") {
+				continue
+			}
+			if want := "/charges, reached by Gate.handle, has no idempotency key ("; !strings.Contains(d.Message, want) {
+				t.Errorf("go vet is %v: got %q, want in it %q", vet, d.Message, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -101,6 +102,7 @@ type moneySite struct {
 }
 
 type moneyTry struct {
+	call    *MoneyCall // as it is on this path: a helper may make several
 	fault   KeyFault
 	src     *Src
 	sym     string
@@ -302,6 +304,7 @@ func (m *moneyRun) record(pos Pos, c *MoneyCall, try moneyTry, again [2]bool) {
 	}
 	s.again[0] = s.again[0] || again[0]
 	s.again[1] = s.again[1] || again[1]
+	try.call = c
 	if len(s.tries) < 200 {
 		s.tries = append(s.tries, try)
 	}
@@ -310,14 +313,10 @@ func (m *moneyRun) record(pos Pos, c *MoneyCall, try moneyTry, again [2]bool) {
 // verdict puts together what the paths to a place have shown; nil when nothing is wrong with the key.
 func (s *moneySite) verdict() *MoneyCall {
 	c := *s.call
-	fine := false
 	for i := range s.tries {
 		t := &s.tries[i]
 		if t.fault == KeyFine && t.counter && s.again[0] {
 			t.fault = KeyAttempt
-		}
-		if t.fault == KeyFine {
-			fine = true
 		}
 	}
 	for i := range s.tries {
@@ -328,7 +327,8 @@ func (s *moneySite) verdict() *MoneyCall {
 		if c.Fault != KeyFine && c.Fault <= t.fault {
 			continue
 		}
-		c.Fault, c.Other, c.Outside, c.Maker, c.MadeAt = t.fault, t.other, t.outside, "", Pos{}
+		c = *t.call
+		c.Fault, c.Other, c.Outside = t.fault, t.other, t.outside
 		if t.src != nil {
 			c.Maker, c.MadeAt = t.src.What, t.src.Pos
 		}
@@ -336,7 +336,10 @@ func (s *moneySite) verdict() *MoneyCall {
 	if c.Fault == KeyFine {
 		return nil
 	}
-	c.Partly = fine
+	for i := range s.tries {
+		t := &s.tries[i]
+		c.Partly = c.Partly || t.fault == KeyFine && t.call.Desc == c.Desc && slices.Equal(t.call.Way, c.Way)
+	}
 	return &c
 }
 
