@@ -124,13 +124,23 @@ func wants(t *testing.T, root, suffix string) map[place]string {
 	return out
 }
 
-// idemlint builds the command once.
-var idemlint = sync.OnceValues(func() (string, error) {
+// built is where the command is built.
+var built string
+
+func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "idemlint")
 	if err != nil {
-		return "", err
+		panic(err)
 	}
-	bin := filepath.Join(dir, "idemlint")
+	built = dir
+	status := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// idemlint builds the command once.
+var idemlint = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(built, "idemlint")
 	out, err := exec.Command("go", "build", "-o", bin, "../cmd/idemlint").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the command: %w\n%s", err, out)
