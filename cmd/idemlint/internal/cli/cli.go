@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/build"
 	"io"
 	"os"
 	"path/filepath"
@@ -102,7 +103,7 @@ func (c Command) lint(ctx context.Context, call *call) (int, error) {
 	linter := c.linter(call, dir, meter)
 	result, err := linter.Run(ctx, call.patterns)
 	if err != nil {
-		return ExitError, err
+		return ExitError, wrongTree(err, dir, call.patterns)
 	}
 	if err := wrongPattern(result, dir, call.patterns); err != nil {
 		return ExitError, err
@@ -166,7 +167,7 @@ func wrongPattern(result *lint.Result, dir string, patterns []string) error {
 		if i > 0 && len(result.Findings) > 0 {
 			continue // What was found for the others is worth more.
 		}
-		if i >= 0 && !strings.ContainsAny(f.Package, `./\`) {
+		if i >= 0 && (!strings.ContainsAny(f.Package, `./\`) || isBareDir(dir, f.Package)) {
 			return wrongWord(f.Package, dir)
 		}
 		if len(result.Findings) > 0 || len(result.Failures) > 1 {
@@ -183,6 +184,23 @@ func wrongPattern(result *lint.Result, dir string, patterns []string) error {
 		}
 	}
 	return nil
+}
+
+// wrongTree is the error for a pattern that matches nothing, since it lacks the ./ of a directory; else it is err.
+func wrongTree(err error, dir string, patterns []string) error {
+	if !errors.Is(err, lint.ErrNoPackages) || len(patterns) != 1 {
+		return err
+	}
+	named, tree := strings.CutSuffix(patterns[0], "/...")
+	if !tree || !isBareDir(dir, named) {
+		return err
+	}
+	return fmt.Errorf("no package matches %q; for the directory of that name: %s ./%[1]s", patterns[0], rules.Analyzer)
+}
+
+// isBareDir reports whether a pattern is the path of a directory without the ./ that makes it one for the go command.
+func isBareDir(dir, pattern string) bool {
+	return !filepath.IsAbs(pattern) && !build.IsLocalImport(pattern) && isDir(filepath.Join(dir, pattern))
 }
 
 // wrongWord is the error for a word that is no package.

@@ -308,6 +308,9 @@ func TestRulesAreChosenByIDShortIDAndAnalyzer(t *testing.T) {
 func TestAWrongCallSaysTheRightOne(t *testing.T) {
 	t.Parallel()
 	dir := module(t, shop)
+	if err := os.MkdirAll(filepath.Join(dir, "cmd", "shop"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -332,6 +335,8 @@ func TestAWrongCallSaysTheRightOne(t *testing.T) {
 		{"nearly a sub-command", []string{"versoin"}, []string{`did you mean "idemlint version"?`}},
 		{"unknown word", []string{"lint"}, []string{`"lint"`, "idemlint ./..."}},
 		{"unknown word before packages", []string{"lint", "./..."}, []string{`no command or package "lint"`}},
+		{"a path without ./", []string{"cmd/shop"}, []string{`no package "cmd/shop"; for the directory of that name: idemlint ./cmd/shop`}},
+		{"a tree without ./", []string{"consumer/..."}, []string{`no package matches "consumer/..."; for the directory of that name: idemlint ./consumer/...`}},
 		{"an empty argument", []string{""}, []string{"an empty argument names no package"}},
 		{"a directory of others", []string{"."}, []string{"no Go files in . itself; for everything below it: idemlint ./...\n"}},
 		{"a directory without ./", []string{"consumer"}, []string{"idemlint ./consumer"}},

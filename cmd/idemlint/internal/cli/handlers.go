@@ -44,7 +44,7 @@ func (c Command) handlers(ctx context.Context, args []string) (int, error) {
 	linter := c.linter(call, dir, meter)
 	result, handlers, err := linter.Handlers(ctx, call.patterns)
 	if err != nil {
-		return ExitError, err
+		return ExitError, wrongTree(err, dir, call.patterns)
 	}
 	if err := wrongPattern(result, dir, call.patterns); err != nil {
 		return ExitError, err
