@@ -22,9 +22,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/idemlint/idemlint/runtime"
-	"github.com/idemlint/idemlint/runtime/internal/seam"
 	"github.com/idemlint/idemlint/runtime/internal/testkafka"
 	"github.com/idemlint/idemlint/runtime/internal/testpg"
 )
@@ -232,8 +232,8 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		proxy.SetRoundTrip(rtt)
 		w.pool = testpg.OpenPool(b, proxy.URL, func(c *pgxpool.Config) { c.MaxConns = 12 })
 	}
-	// Joining the group is not what is compared: the clock starts with the first record.
-	start := &firstPoll{server: postmaster(w)}
+	// Joining the group is not what is compared: the clock starts with the first fetch.
+	start := &firstFetch{server: postmaster(w)}
 	var r *running
 	if c.byHand != nil {
 		client := w.kafka.Client(b, kgo.ConsumerGroup(w.group), kgo.ConsumeTopics(w.topic), kgo.DisableAutoCommit(),
@@ -246,12 +246,8 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		if c.configure != nil {
 			c.configure(w, &cfg)
 		}
-		r = w.startWith(seam.With(context.Background(), func(s seam.Step) error {
-			if s == seam.AfterPoll {
-				start.begin()
-			}
-			return nil
-		}), cfg, c.register(w))
+		cfg.KafkaOptions = append(cfg.KafkaOptions, kgo.WithHooks(start))
+		r = w.start(cfg, c.register(w))
 		for s := r.Stats(); s.Processed+s.Duplicates < int64(count); s = r.Stats() {
 			time.Sleep(2 * time.Millisecond)
 		}
@@ -277,8 +273,9 @@ type usage struct {
 	allocs, bytes uint64
 }
 
-// firstPoll is a clock that begins when the first record is polled.
-type firstPoll struct {
+// firstFetch is a clock that begins when the first records are asked for. Not when they
+// are polled: a client that fetches all at once has done much of its work by then.
+type firstFetch struct {
 	server int // process id, zero if unknown
 	once   sync.Once
 	at     time.Time
@@ -287,7 +284,11 @@ type firstPoll struct {
 	memory goruntime.MemStats
 }
 
-func (f *firstPoll) begin() {
+// OnBrokerWrite implements kgo.HookBrokerWrite.
+func (f *firstFetch) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
+	if key != int16(kmsg.Fetch) {
+		return
+	}
 	f.once.Do(func() {
 		goruntime.ReadMemStats(&f.memory)
 		f.cpu, f.here = cpuTime(f.server), cpuTime(0)
@@ -295,10 +296,7 @@ func (f *firstPoll) begin() {
 	})
 }
 
-// OnFetchRecordUnbuffered implements kgo.HookFetchRecordUnbuffered.
-func (f *firstPoll) OnFetchRecordUnbuffered(*kgo.Record, bool) { f.begin() }
-
-func (f *firstPoll) used() usage {
+func (f *firstFetch) used() usage {
 	elapsed := time.Since(f.at)
 	cpu, here := cpuTime(f.server)-f.cpu, cpuTime(0)-f.here
 	var now goruntime.MemStats
