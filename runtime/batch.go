@@ -270,7 +270,7 @@ func putRefused(ctx context.Context, q Quarantine, tx pgx.Tx, refused []Quaranti
 // outcome returns what the plan alone settles.
 func (p *plan) outcome() *outcome {
 	return &outcome{
-		items: p.items, skipped: p.skipped, duplicates: p.repeats, refused: p.refused,
+		items: p.items, skipped: p.skipped, duplicates: len(p.repeated), refused: p.refused,
 		failed: p.failed, stop: p.stop,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -232,6 +233,7 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		proxy.SetRoundTrip(rtt)
 		w.pool = testpg.OpenPool(b, proxy.URL, func(c *pgxpool.Config) { c.MaxConns = 12 })
 	}
+	w.warmUp(int(partitions))
 	// Joining the group is not what is compared: the clock starts with the first fetch.
 	start := &firstFetch{server: postmaster(w)}
 	var r *running
@@ -263,6 +265,32 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 	w.pool.Close()
 	direct.Close()
 	return used
+}
+
+// warmUp opens n connections and has each of them do what it will do, for PostgreSQL reads
+// the catalogs anew for every connection.
+func (w *world) warmUp(n int) {
+	w.Helper()
+	ctx := context.Background()
+	for range n {
+		conn, err := w.pool.Acquire(ctx)
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer conn.Release()
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			w.Fatal(err)
+		}
+		id := uuid.Must(uuid.NewV7())
+		_, err = tx.Exec(ctx, `INSERT INTO processed_event (event_id, consumer_group) VALUES ($1, $2) ON CONFLICT DO NOTHING`, id, w.group)
+		if err == nil {
+			_, err = tx.Exec(ctx, insertSQL, id, "customer", 1, 1)
+		}
+		if err = errors.Join(err, tx.Rollback(ctx)); err != nil {
+			w.Fatal(err)
+		}
+	}
 }
 
 // usage is what a run took. The process also holds the fake broker, whose part

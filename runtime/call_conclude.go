@@ -17,9 +17,7 @@ func (r *callRound) conclude(out *outcome) error {
 	t.sort()
 	if len(t.answered)+len(r.intents) > 0 {
 		if err := r.transact(t.run); err != nil {
-			sub := *r.plan
-			sub.order = t.answered
-			return sub.attribute(err)
+			return r.plan.only(t.answered).attribute(err)
 		}
 	}
 	out.processed += t.fresh
@@ -90,8 +88,7 @@ func (t *concluding) sort() {
 
 func (t *concluding) run(ctx context.Context, tx *batchTx) error {
 	c := t.lane.assignment.consumer
-	sub := *t.plan
-	sub.order = t.answered
+	sub := t.plan.only(t.answered)
 	fresh, err := sub.mark(ctx, tx.raw, c.markSQL, c.cfg.Group)
 	if err != nil {
 		return err

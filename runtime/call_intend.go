@@ -78,8 +78,7 @@ func (t *intending) run(ctx context.Context, tx *batchTx, ask []uuid.UUID) error
 		return err
 	}
 	if t.plan.audit {
-		sub := *t.plan
-		sub.order = slices.DeleteFunc(slices.Clone(t.plan.order), func(i int) bool { return !t.done[t.plan.ids[i]] })
+		sub := t.plan.only(slices.DeleteFunc(slices.Clone(t.plan.order), func(i int) bool { return !t.done[t.plan.ids[i]] }))
 		var err error
 		if t.skips, err = sub.skips(ctx, tx.raw, c.processedAtSQL, c.cfg.Group, nil); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -114,18 +113,15 @@ func lookup(document []byte, paths []string, search *idSearch) error {
 	}
 	return s.object(func(name, value []byte) error {
 		for i, path := range paths {
-			first, rest, deeper := path, "", false
-			if dot := strings.IndexByte(path, '.'); dot >= 0 {
-				first, rest, deeper = path[:dot], path[dot+1:], true
-			}
-			if path == "" || !nameIs(name, first) {
+			rest, deeper, ok := below(path, name)
+			if !ok {
 				continue
 			}
 			var err error
 			if deeper {
-				below := make([]string, len(paths))
-				below[i] = rest
-				err = lookup(value, below, search)
+				paths := make([]string, len(paths))
+				paths[i] = rest
+				err = lookup(value, paths, search)
 			} else {
 				err = search.take(i, value)
 			}
@@ -137,13 +133,20 @@ func lookup(document []byte, paths []string, search *idSearch) error {
 	})
 }
 
-// nameIs compares a raw member name, with its quotes, to a field.
-func nameIs(raw []byte, field string) bool {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1:len(raw)-1]) == field
+// below tells whether a path's first field is name, and what follows it in the path. A
+// name that holds a dot is that of no field.
+func below(path string, name []byte) (rest string, deeper, ok bool) {
+	n := len(name)
+	switch {
+	case path == "" || len(path) < n || path[:n] != string(name):
+		return "", false, false
+	case len(path) > n && path[n] != '.', bytes.IndexByte(name, '.') >= 0:
+		return "", false, false
+	case len(path) == n:
+		return "", false, true
+	default:
+		return path[n+1:], true, true
 	}
-	var name string
-	return json.Unmarshal(raw, &name) == nil && name == field
 }
 
 // scanner walks over a document that encoding/json has accepted or will judge:
@@ -171,7 +174,8 @@ func (s *scanner) space() {
 	}
 }
 
-// object calls member for every member of the object that starts here.
+// object calls member for every member of the object that starts here, with the member's
+// name as it is meant and its value as it is written.
 func (s *scanner) object(member func(name, value []byte) error) error {
 	s.pos++
 	for {
@@ -180,18 +184,17 @@ func (s *scanner) object(member func(name, value []byte) error) error {
 			s.pos++
 			return nil
 		}
-		start := s.pos
-		if err := s.str(); err != nil {
+		name, err := s.name()
+		if err != nil {
 			return err
 		}
-		name := s.data[start:s.pos]
 		s.space()
 		if s.peek() != ':' {
 			return errBadJSON
 		}
 		s.pos++
 		s.space()
-		start = s.pos
+		start := s.pos
 		if err := s.value(); err != nil {
 			return err
 		}
@@ -209,24 +212,43 @@ func (s *scanner) object(member func(name, value []byte) error) error {
 	}
 }
 
-// str passes over a string.
-func (s *scanner) str() error {
+// name passes over a member's name and returns it without quotes and escapes.
+func (s *scanner) name() ([]byte, error) {
+	start := s.pos
+	escaped, err := s.str()
+	if err != nil {
+		return nil, err
+	}
+	raw := s.data[start:s.pos]
+	if !escaped {
+		return raw[1 : len(raw)-1], nil
+	}
+	var name string
+	if json.Unmarshal(raw, &name) != nil {
+		return raw, nil // encoding/json will judge
+	}
+	return []byte(name), nil
+}
+
+// str passes over a string and tells whether it holds an escape.
+func (s *scanner) str() (escaped bool, err error) {
 	if s.peek() != '"' {
-		return errBadJSON
+		return false, errBadJSON
 	}
 	s.pos++
 	for {
 		end := bytes.IndexByte(s.data[s.pos:], '"')
 		if end < 0 {
-			return errBadJSON
+			return escaped, errBadJSON
 		}
 		escape := bytes.IndexByte(s.data[s.pos:s.pos+end], '\\')
 		if escape < 0 {
 			s.pos += end + 1
-			return nil
+			return escaped, nil
 		}
+		escaped = true
 		if s.pos += escape + 2; s.pos > len(s.data) {
-			return errBadJSON
+			return escaped, errBadJSON
 		}
 	}
 }
@@ -238,7 +260,7 @@ func (s *scanner) value() error {
 	for s.pos < len(s.data) {
 		switch s.data[s.pos] {
 		case '"':
-			if err := s.str(); err != nil {
+			if _, err := s.str(); err != nil {
 				return err
 			}
 		case '{', '[':

@@ -134,10 +134,10 @@ func (h *typedHandler[T]) newBatch(dec Decoder, capacity int) batch {
 }
 
 type typedBatch[T any] struct {
-	handler *typedHandler[T]
-	decoder Decoder
-	events  []Event[T]
-	scopes  []idemkey.Scope // like events, once a handler has run
+	handler  *typedHandler[T]
+	decoder  Decoder
+	events   []Event[T]
+	attempts idemkey.Attempts
 }
 
 func (b *typedBatch[T]) decode(rec *kgo.Record) (id uuid.UUID, err error) {
@@ -165,6 +165,9 @@ func (b *typedBatch[T]) run(ctx context.Context, tx *batchTx, indexes []int) err
 	if b.handler.many != nil {
 		return b.runMany(ctx, tx, indexes)
 	}
+	if b.handler.scope == nil {
+		b.attempts = idemkey.NewAttempts(len(indexes))
+	}
 	for _, i := range indexes {
 		if err := b.runOne(ctx, tx, i); err != nil {
 			return err
@@ -180,7 +183,7 @@ func (b *typedBatch[T]) runOne(ctx context.Context, tx *batchTx, i int) error {
 
 func (b *typedBatch[T]) call(ctx context.Context, tx *batchTx, i int) (err error) {
 	defer catch(&err)
-	return b.handler.one(idemkey.With(ctx, b.scopeOf(i)), tx, b.events[i])
+	return b.handler.one(b.contextOf(ctx, i), tx, b.events[i])
 }
 
 func (b *typedBatch[T]) runMany(ctx context.Context, tx *batchTx, indexes []int) error {
@@ -204,23 +207,22 @@ func (b *typedBatch[T]) runMany(ctx context.Context, tx *batchTx, indexes []int)
 
 func (b *typedBatch[T]) callMany(ctx context.Context, tx *batchTx, events []Event[T]) (err error) {
 	defer catch(&err)
-	scopes := make([]idemkey.Scope, len(events))
+	ids := make([]uuid.UUID, len(events))
 	for i := range events {
-		scopes[i] = b.handler.consumer.scope(events[i].ID)
+		ids[i] = events[i].ID
 	}
-	return b.handler.many(idemkey.WithBatch(ctx, idemkey.NewBatch(scopes)), tx, events)
+	c := b.handler.consumer
+	return b.handler.many(idemkey.WithBatch(ctx, idemkey.NewBatch(ids, c.cfg.Group, c.keyExpired)), tx, events)
 }
 
-// scopeOf returns a scope for an attempt at event i.
-func (b *typedBatch[T]) scopeOf(i int) *idemkey.Scope {
+// contextOf returns the context of an attempt at event i.
+func (b *typedBatch[T]) contextOf(ctx context.Context, i int) context.Context {
+	id := b.events[i].ID
 	if b.handler.scope != nil {
-		return b.handler.scope(b.events[i].ID)
+		return idemkey.With(ctx, b.handler.scope(id))
 	}
-	if b.scopes == nil {
-		b.scopes = make([]idemkey.Scope, len(b.events))
-	}
-	b.scopes[i] = b.handler.consumer.scope(b.events[i].ID)
-	return &b.scopes[i]
+	c := b.handler.consumer
+	return b.attempts.With(ctx, id, c.cfg.Group, c.keyExpired)
 }
 
 // settle judges what a handler returned against what became of its

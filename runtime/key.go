@@ -106,11 +106,6 @@ const (
 	ReasonCallUnknown Reason = "call_outcome_unknown"
 )
 
-// scope returns the scope of an attempt at an event.
-func (c *Consumer) scope(id uuid.UUID) idemkey.Scope {
-	return idemkey.Scope{Event: id, Group: c.cfg.Group, Expired: c.keyExpired}
-}
-
 // checkKeyAge judges by the time in the event's id: nothing else that is known is
 // older than the first attempt, which may have been made by a process long dead.
 func (c *Consumer) checkKeyAge(id uuid.UUID) error {

@@ -143,14 +143,15 @@ func (m *Maintainer) Now() time.Time {
 // happened since the last look it cannot help: the insert then finds no partition, and Refresh lets Check know.
 //
 // In the plain layout it accepts ids of any version and checks the time of those that tell it.
-func (m *Maintainer) Check(id uuid.UUID, now time.Time) error {
-	if _, ok := EventTime(id); !ok && m.config.Layout == Plain {
-		return nil
-	}
+func (m *Maintainer) Check(id uuid.UUID, now time.Time) error { return m.gate(now).check(id) }
+
+// gate returns what checks ids as Check does at the time now, by what is known by then.
+func (m *Maintainer) gate(now time.Time) gate {
 	m.mu.Lock()
-	floor := m.known.floor(m.config.Window, now)
-	m.mu.Unlock()
-	return m.config.Window.check(id, now, floor)
+	defer m.mu.Unlock()
+	g := m.config.Window.gate(now, m.known.floor(m.config.Window, now))
+	g.anyVersion = m.config.Layout == Plain
+	return g
 }
 
 // maxBackfill is how many partitions into the past lag may reach. Without it, one lagging record with a timestamp of

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -120,7 +121,7 @@ func identify(document []byte, id uuid.UUID) ([]byte, uuid.UUID, error) {
 	inside, members, present := s.pos+1, 0, false
 	err := s.object(func(name, value []byte) error {
 		members++
-		if !nameIs(name, defaultIDFields[0]) && !nameIs(name, defaultIDFields[1]) {
+		if !slices.Contains(defaultIDFields, string(name)) {
 			return nil
 		}
 		switch string(value) {

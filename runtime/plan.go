@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,14 @@ type plan struct {
 	batch batch
 	// order holds the batch's events by index, in partition order, without repeats.
 	order []int
+	// byID holds the same events in ascending order of their ids, nil if they are not
+	// sorted yet.
+	byID []int
 	// ids and itemOf are indexed like the batch's events.
 	ids    []uuid.UUID
 	itemOf []int // position in items
 
-	repeats int
-	// repeated holds the repeats by index, for the audit, if it is on.
+	// repeated holds the repeats by index, in partition order.
 	repeated []int
 	audit    bool
 	skipped  int
@@ -39,12 +42,11 @@ type plan struct {
 
 // scratch is memory that a lane uses again for its next attempt.
 type scratch struct {
-	order, itemOf []int
-	ids, inserted []uuid.UUID
-	seen          map[uuid.UUID]struct{}
-	sorted        []pgtype.UUID
-	queue         []queuedStatement
-	args          []any
+	order, byID, itemOf []int
+	ids, inserted       []uuid.UUID
+	marks               []pgtype.UUID
+	queue               []queuedStatement
+	args                []any
 }
 
 // plan decodes records and sorts out those that no SQL is needed for. It is valid
@@ -56,10 +58,6 @@ func (l *lane) planBy(h handler, items []*item) *plan {
 	a := l.assignment
 	c := a.consumer
 	mem := &l.scratch
-	if mem.seen == nil {
-		mem.seen = make(map[uuid.UUID]struct{}, len(items))
-	}
-	clear(mem.seen)
 	p := &plan{
 		items:   items,
 		batch:   h.newBatch(c.cfg.Decoder, len(items)),
@@ -69,9 +67,7 @@ func (l *lane) planBy(h handler, items []*item) *plan {
 		audit:   c.cfg.Logger.Enabled(a.ctx, auditLevel),
 		scratch: mem,
 	}
-	defer func() { mem.order, mem.ids, mem.itemOf = p.order, p.ids, p.itemOf }()
-	now := c.maintainer.Now()
-	seen := mem.seen
+	gate := c.maintainer.gate(c.maintainer.Now())
 	for i, it := range items {
 		id, err := p.decode(it)
 		if errors.Is(err, ErrSkip) {
@@ -90,25 +86,56 @@ func (l *lane) planBy(h handler, items []*item) *plan {
 		}
 		event := len(p.ids)
 		p.ids, p.itemOf = append(p.ids, id), append(p.itemOf, i)
-		err = c.maintainer.Check(id, now)
-		if err == nil {
+		if err = gate.check(id); err == nil {
 			err = it.parked
 		}
 		if err != nil {
 			p.refused = append(p.refused, NewQuarantined(c.cfg.Group, it.source(), id, err))
 			continue
 		}
-		if _, repeated := seen[id]; repeated {
-			p.repeats++
-			if p.audit {
-				p.repeated = append(p.repeated, event)
-			}
-			continue
-		}
-		seen[id] = struct{}{}
 		p.order = append(p.order, event)
 	}
+	mem.order, mem.ids, mem.itemOf = p.order, p.ids, p.itemOf
+	p.dropRepeats()
 	return p
+}
+
+// dropRepeats takes events out of p.order that repeat the id of one before them. It
+// leaves p.byID sorted, where repeats stand side by side.
+func (p *plan) dropRepeats() {
+	p.byID = p.sort(p.scratch.byID[:0])
+	p.scratch.byID = p.byID
+	for at := 1; at < len(p.byID); at++ {
+		if p.ids[p.byID[at]] == p.ids[p.byID[at-1]] {
+			p.repeated = append(p.repeated, p.byID[at])
+		}
+	}
+	if len(p.repeated) == 0 {
+		return
+	}
+	slices.Sort(p.repeated)
+	p.byID = slices.CompactFunc(p.byID, func(x, y int) bool { return p.ids[x] == p.ids[y] })
+	p.order = slices.DeleteFunc(p.order, func(event int) bool {
+		_, repeated := slices.BinarySearch(p.repeated, event)
+		return repeated
+	})
+}
+
+// sort appends the events of p.order to events, which is empty, in ascending order of
+// their ids, and those of one id in partition order.
+func (p *plan) sort(events []int) []int {
+	events = append(events, p.order...)
+	slices.SortFunc(events, func(x, y int) int {
+		return cmp.Or(bytes.Compare(p.ids[x][:], p.ids[y][:]), x-y)
+	})
+	return events
+}
+
+// only returns p with some of its events.
+func (p *plan) only(order []int) *plan {
+	some := *p
+	some.order, some.byID = order, nil
+	return &some
 }
 
 // decode adds a record's event to the batch.
@@ -143,12 +170,14 @@ func (p *plan) needsDatabase() bool { return len(p.order)+len(p.refused) > 0 }
 // insert marks in this order, so that two of them that share ids cannot wait
 // for each other.
 func (p *plan) sortedIDs() []pgtype.UUID {
-	ids := p.scratch.sorted[:0]
-	for _, i := range p.order {
+	if p.byID == nil {
+		p.byID = p.sort(nil)
+	}
+	ids := p.scratch.marks[:0]
+	for _, i := range p.byID {
 		ids = append(ids, pgtype.UUID{Bytes: p.ids[i], Valid: true})
 	}
-	p.scratch.sorted = ids
-	slices.SortFunc(ids, func(x, y pgtype.UUID) int { return bytes.Compare(x.Bytes[:], y.Bytes[:]) })
+	p.scratch.marks = ids
 	return ids
 }
 

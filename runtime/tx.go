@@ -62,9 +62,25 @@ type queuedStatement struct {
 func (s *txSession) enqueue(sql string, args []any) {
 	from := len(s.args)
 	for _, arg := range args {
+		if id, ok := arg.(uuid.UUID); ok {
+			arg = s.keep(id)
+		}
 		s.args = append(s.args, plainArg(arg))
 	}
 	s.queue = append(s.queue, queuedStatement{query: pgx.QueuedQuery{SQL: sql}, from: from, to: len(s.args), event: s.event})
+}
+
+// idChunk is for how many ids keep allocates at once.
+const idChunk = 64
+
+// keep is plainArg for an id, by a pointer, which costs less than a value of its own. The
+// memory is not used again: a tracer of the connection may look at it later.
+func (s *txSession) keep(id uuid.UUID) *pgtype.UUID {
+	if len(s.ids) == cap(s.ids) {
+		s.ids = make([]pgtype.UUID, 0, idChunk)
+	}
+	s.ids = append(s.ids, pgtype.UUID{Bytes: id, Valid: true})
+	return &s.ids[len(s.ids)-1]
 }
 
 // use takes the queue's memory from a lane, and giveBack returns it.
@@ -126,9 +142,10 @@ func plainArgs(args []any) []any {
 type txSession struct {
 	conn  *pgx.Conn
 	queue []queuedStatement
-	args  []any // of the statements in queue
-	event int   // index of the event being handled, negative for a whole batch
-	bare  int   // index of the last event whose handler asked for the connection, or negative
+	args  []any         // of the statements in queue
+	ids   []pgtype.UUID // among args, the last chunk of them
+	event int           // index of the event being handled, negative for a whole batch
+	bare  int           // index of the last event whose handler asked for the connection, or negative
 
 	over bool // nothing that is queued will be sent any more
 

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -124,20 +125,32 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 // and what is kept for longer.
 func (w Window) Check(id uuid.UUID, now time.Time) error {
 	w = w.withDefaults()
-	return w.check(id, now, now.Add(-w.Retention))
+	return w.gate(now, now.Add(-w.Retention)).check(id)
 }
 
-func (w Window) check(id uuid.UUID, now, oldest time.Time) error {
-	at, ok := EventTime(id)
-	if !ok {
+// A gate lets ids pass whose times are from oldest to newest, both in milliseconds, which
+// is what an id has.
+type gate struct {
+	oldest, newest int64
+	anyVersion     bool // ids that do not tell their time pass, too
+}
+
+func (w Window) gate(now, oldest time.Time) gate {
+	return gate{oldest: oldest.UnixMilli(), newest: now.Add(w.Skew).UnixMilli()}
+}
+
+func (g gate) check(id uuid.UUID) error {
+	if id.Version() != 7 || id.Variant() != uuid.RFC4122 {
+		if g.anyVersion {
+			return nil
+		}
 		return &OutOfWindowError{ID: id, Reason: ReasonNotV7}
 	}
-	// An id has only milliseconds, so the bound must not have more.
-	if oldest = oldest.Truncate(time.Millisecond); at.Before(oldest) {
-		return &OutOfWindowError{ID: id, Reason: ReasonTooOld, EventTime: at, Limit: oldest}
-	}
-	if newest := now.Add(w.Skew); at.After(newest) {
-		return &OutOfWindowError{ID: id, Reason: ReasonTooFarAhead, EventTime: at, Limit: newest}
+	switch at := millisOf(id); {
+	case at < g.oldest:
+		return &OutOfWindowError{ID: id, Reason: ReasonTooOld, EventTime: timeOf(id), Limit: time.UnixMilli(g.oldest).UTC()}
+	case at > g.newest:
+		return &OutOfWindowError{ID: id, Reason: ReasonTooFarAhead, EventTime: timeOf(id), Limit: time.UnixMilli(g.newest).UTC()}
 	}
 	return nil
 }
@@ -152,13 +165,9 @@ func EventTime(id uuid.UUID) (time.Time, bool) {
 }
 
 // timeOf reads an id's first 48 bits as milliseconds, whatever its version.
-func timeOf(id uuid.UUID) time.Time {
-	var ms int64
-	for _, b := range id[:6] {
-		ms = ms<<8 | int64(b)
-	}
-	return time.UnixMilli(ms).UTC()
-}
+func timeOf(id uuid.UUID) time.Time { return time.UnixMilli(millisOf(id)).UTC() }
+
+func millisOf(id uuid.UUID) int64 { return int64(binary.BigEndian.Uint64(id[:8]) >> 16) }
 
 // firstID answers the smallest UUID of a time: the lower bound of a partition that begins then. It sorts before
 // every v7 of that millisecond.

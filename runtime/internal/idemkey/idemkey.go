@@ -124,19 +124,31 @@ func (c *Call) Ended(failed bool) {
 	c.failed = failed
 }
 
-// A Batch is an attempt at many events at once.
+// A Batch is an attempt at many events at once. Most handlers ask for no event's scope, so
+// they are made when one does.
 type Batch struct {
-	mu     sync.Mutex
+	events  []uuid.UUID
+	group   string
+	expired func(uuid.UUID) error
+
+	once   sync.Once
 	scopes map[uuid.UUID]*Scope
 }
 
-// NewBatch returns a batch of the events that scopes are about.
-func NewBatch(scopes []Scope) *Batch {
-	b := &Batch{scopes: make(map[uuid.UUID]*Scope, len(scopes))}
-	for i := range scopes {
-		b.scopes[scopes[i].Event] = &scopes[i]
-	}
-	return b
+// NewBatch returns a batch of events, whose scopes have the given Group and Expired.
+func NewBatch(events []uuid.UUID, group string, expired func(uuid.UUID) error) *Batch {
+	return &Batch{events: events, group: group, expired: expired}
+}
+
+// scope returns an event's scope, nil if the event is none of the batch's.
+func (b *Batch) scope(event uuid.UUID) *Scope {
+	b.once.Do(func() {
+		b.scopes = make(map[uuid.UUID]*Scope, len(b.events))
+		for _, event := range b.events {
+			b.scopes[event] = &Scope{Event: event, Group: b.group, Expired: b.expired}
+		}
+	})
+	return b.scopes[event]
 }
 
 type (
@@ -149,6 +161,36 @@ func With(ctx context.Context, s *Scope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
+// Attempts makes the contexts of a batch's events, handled one after the other, in one
+// piece of memory.
+type Attempts struct{ free []attempt }
+
+// attempt is a context with the scope it belongs to.
+type attempt struct {
+	context.Context
+	scope Scope
+}
+
+func (a *attempt) Value(key any) any {
+	if key == (scopeKey{}) {
+		return &a.scope
+	}
+	return a.Context.Value(key)
+}
+
+// NewAttempts returns memory for n contexts.
+func NewAttempts(n int) Attempts { return Attempts{free: make([]attempt, n)} }
+
+// With is like the function of that name, for a scope of the given event. It must not be
+// called more often than there is memory for.
+func (a *Attempts) With(ctx context.Context, event uuid.UUID, group string, expired func(uuid.UUID) error) context.Context {
+	next := &a.free[0]
+	a.free = a.free[1:]
+	next.Context = ctx
+	next.scope.Event, next.scope.Group, next.scope.Expired = event, group, expired
+	return next
+}
+
 // WithBatch returns a context that belongs to a batch's events, and to none of them before ForEvent.
 func WithBatch(ctx context.Context, b *Batch) context.Context {
 	return context.WithValue(ctx, scopeKey{}, b)
@@ -159,7 +201,7 @@ func WithBatch(ctx context.Context, b *Batch) context.Context {
 func ForEvent(ctx context.Context, event uuid.UUID) context.Context {
 	switch of := ctx.Value(scopeKey{}).(type) {
 	case *Batch:
-		if s := of.scopes[event]; s != nil {
+		if s := of.scope(event); s != nil {
 			return With(ctx, s)
 		}
 	case *Scope:
