@@ -282,7 +282,11 @@ func (w *walker) binary(ins *Instr) *Value {
 		}
 		t = w.counts(ins, t)
 	}
-	return taintVal(t)
+	out := taintVal(t)
+	if y.K == VInt && y.I != 0 && (ins.S == "+" || ins.S == "-") && x.Slot != "" {
+		out = &Value{K: VTop, T: t, step: x.Slot}
+	}
+	return out
 }
 
 // hasText reports whether a text that is not known as a whole is surely not empty.

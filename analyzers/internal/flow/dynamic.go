@@ -26,6 +26,9 @@ func (w *walker) invoke(ins *Instr, recv *Value, args []*Value) []exit {
 	if c.Fn == "Error" && len(args) == 0 && recv.K == VErr && (recv.Site != nil || recv.S == errFail) {
 		return []exit{{[]*Value{errText(recv)}, w.st}}
 	}
+	if c.Fn == "SQLState" && len(args) == 0 && recv.K == VErr && recv.Site != nil {
+		return []exit{{[]*Value{sqlState(recv)}, w.st}}
+	}
 	if recv.Dyn != "" {
 		if m := w.in.prog.method(recv.Dyn, c.Fn); m != nil {
 			var via *Edge

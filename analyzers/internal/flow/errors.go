@@ -109,6 +109,9 @@ func (w *walker) errAs(err, target *Value) []exit {
 			return one(true)
 		case known && (err.S == errFail || err.S == errNoRows):
 			return one(false)
+		case target.O != nil && target.O.T != nil && target.O.T.Kind == KInterface && typ == "" && err.Site != nil && (err.S == errFail || err.S == errUnique):
+			w.st.set(cell{target.O.id, target.Path}, err) // asked by a method: interface{ SQLState() string }
+			return one(true)
 		case !known && typ != "" && target.O.T.Kind != KInterface && (err.S == errFail || err.S == errNoRows || err.S == errUnique):
 			return one(false) // the driver's own error, and no type of the module
 		case strings.HasPrefix(err.S, "t|"):
@@ -171,8 +174,20 @@ func (w *walker) violation(x, y *Value) bool {
 	return false
 }
 
+// sqlState is the code of an error that a statement gave.
+func sqlState(err *Value) *Value {
+	code := "08006" // any but that of a violation: the connection has failed
+	if err.S == errUnique {
+		code = "23505"
+	}
+	return &Value{K: VStr, S: code, Site: err.Site}
+}
+
+// violationName is what PostgreSQL calls SQLSTATE 23505.
+const violationName = "unique_violation"
+
 func violationCode(v *Value) bool {
-	return v.K == VInt && (v.I == 1062 || v.I == 2067) || v.K == VStr && v.S == "23505"
+	return v.K == VInt && (v.I == 1062 || v.I == 2067) || v.K == VStr && (v.S == "23505" || v.S == violationName)
 }
 
 // isUnique asks a helper that tells unique violations, by the error or by its code.

@@ -127,7 +127,10 @@ func (w *walker) redis(ins *Instr, row *know.Row, recv *Value, args []*Value) []
 	case know.RedisNewLua:
 		return []exit{{[]*Value{key}, w.st}}
 	case know.RedisDo:
-		return w.redigo(ins, args[min(max(row.Arg, 0), len(args)):])
+		if row.Arg2 < 0 {
+			return w.command(ins, w.variadic(args, row.Arg))
+		}
+		return w.redigo(ins, text(at(args, row.Arg)), w.variadic(args, row.Arg2))
 	case know.RedisResult:
 		return w.result(ins, recv, args)
 	}
@@ -258,13 +261,13 @@ var redigoKinds = map[string]know.Kind{
 	"HSETNX": know.RedisSetNX,
 }
 
-// redigo does a command that is given by its name. What is not there is nil, and no error.
-func (w *walker) redigo(ins *Instr, args []*Value) []exit {
-	name := strings.ToUpper(text(at(args, 0)))
-	rest := w.variadic(args, 1)
+// byName does a command that is given by its name, nil when nothing is known of it. replies says that SET with NX
+// replied that the key was there.
+func (w *walker) byName(ins *Instr, name string, rest []*Value, replies func(e *exit, val, errv *Value, absent bool)) []exit {
+	name = strings.ToUpper(name)
 	kind, ok := redigoKinds[name]
 	if !ok || len(rest) == 0 {
-		return []exit{{fit(ins.Call, top, nilVal), w.st}}
+		return nil
 	}
 	one := *ins
 	call := *ins.Call
@@ -282,13 +285,48 @@ func (w *walker) redigo(ins *Instr, args []*Value) []exit {
 		if len(out[i].vals) != 1 || out[i].vals[0].K != VTuple || len(out[i].vals[0].Elems) != 2 {
 			continue
 		}
-		c := out[i].vals[0]
-		val, errv := c.Elems[0], c.Elems[1]
-		absent := kind == know.RedisSetNX && name == "SET" && val.K == VBool && val.I == 0 && errv.K == VNil
+		val, errv := out[i].vals[0].Elems[0], out[i].vals[0].Elems[1]
+		if kind == know.RedisSetNX && name != "SET" && val.K == VBool {
+			val = &Value{K: VInt, I: val.I, Site: val.Site}
+		}
+		replies(&out[i], val, errv, kind == know.RedisSetNX && name == "SET" && val.K == VBool && val.I == 0 && errv.K == VNil)
+	}
+	return out
+}
+
+// command is a command of go-redis that is given by its name and arguments in one list. What is not there is an error.
+func (w *walker) command(ins *Instr, all []*Value) []exit {
+	if len(all) < 2 {
+		return w.quiet(ins)
+	}
+	out := w.byName(ins, text(all[0]), all[1:], func(e *exit, val, errv *Value, absent bool) {
+		c := *e.vals[0]
+		switch {
+		case absent:
+			val, errv = nilVal, &Value{K: VErr, S: errNoRows, Site: c.Site}
+		case val.K == VBool:
+			val = strVal("OK", Taint{})
+		}
+		c.Elems = []*Value{val, errv}
+		e.vals = []*Value{&c}
+	})
+	if out == nil {
+		return w.quiet(ins)
+	}
+	return out
+}
+
+// redigo does a command that is given by its name. What is not there is nil, and no error.
+func (w *walker) redigo(ins *Instr, name string, rest []*Value) []exit {
+	out := w.byName(ins, name, rest, func(e *exit, val, errv *Value, absent bool) {
+		c := e.vals[0]
 		if absent || errv.K == VErr && errv.S == errNoRows {
 			val, errv = &Value{K: VNil, Site: c.Site}, nilVal
 		}
-		out[i].vals = fit(ins.Call, val, errv)
+		e.vals = fit(ins.Call, val, errv)
+	})
+	if out == nil {
+		return []exit{{fit(ins.Call, top, nilVal), w.st}}
 	}
 	return out
 }

@@ -323,7 +323,11 @@ func (c *sqlCall) assumed() sqltext.Assumption {
 		List:  c.list,
 		Apart: func(p, q sqltext.Param) bool {
 			x, y := c.bind(p), c.bind(q)
-			return x != nil && y != nil && c.w.in.prog.apart(fieldRead(x), fieldRead(y))
+			return x != nil && y != nil && (c.w.in.prog.apart(fieldRead(x), fieldRead(y)) || c.brought(x) && c.brought(y) && (nextTo(x, y) || nextTo(y, x)))
+		},
+		Given: func(p sqltext.Param) bool {
+			v := c.bind(p)
+			return v != nil && c.brought(v)
 		},
 		Same: func(p, q sqltext.Param) bool {
 			x, y := c.bind(p), c.bind(q)
@@ -331,6 +335,15 @@ func (c *sqlCall) assumed() sqltext.Assumption {
 		},
 	}
 }
+
+// brought reports whether an argument is what a redelivery brings again: of the event, and not read from a row.
+func (c *sqlCall) brought(v *Value) bool {
+	t := c.w.deep(v)
+	return t.has(FromPayload|FromEventID|FromHeader|FromKey) && !t.has(FromRow|FromUnseen|FromFresh|FromV4|FromStored)
+}
+
+// nextTo reports whether an argument is another one and a number: the version before.
+func nextTo(x, y *Value) bool { return x.step != "" && x.step == y.Slot }
 
 // sameBind reports whether two arguments of one statement are the same: one variable, or one field of the event.
 func sameBind(x, y *Value) bool {

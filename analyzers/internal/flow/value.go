@@ -166,6 +166,7 @@ type Value struct {
 	event bool     // something that a client yields: it may be a message, or a channel of such
 	bad   bool     // the outcome of an effect that failed in this world
 	sym   string   // what it is made of: values with the same sym are the same, see symOf
+	step  string   // the slot of what it is a number away from: the version before
 	base  string   // the slot of what a text begins with, when that is not known
 	from  *Value   // what it was encoded from, or the map whose key it is
 	box   TypeKind // one more than the kind of an unnamed type inside an interface

@@ -114,6 +114,11 @@ func (w *walker) values(ins *Instr, row *know.Row, full []*Value, recv *Value, a
 		return one(taintVal(at(args, row.Arg).T))
 	case know.ErrAs:
 		return w.errAs(at(args, row.Arg), at(args, row.Arg2))
+	case know.CodeName:
+		if recv != nil && violationCode(recv) && recv.Site != nil {
+			return one(&Value{K: VStr, S: violationName, Site: recv.Site})
+		}
+		return w.library(ins, full)
 	case know.ErrStatus:
 		return one(fit(c, &Value{K: VNotNil, Elems: []*Value{at(args, row.Arg)}}, top)...)
 	case know.ErrCode:

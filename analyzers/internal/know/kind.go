@@ -93,7 +93,7 @@ const (
 	RedisSAdd    // Arg is the key, Arg2 the member; 1 when it was absent
 	RedisSMember // Arg is the key, Arg2 the member
 	RedisWrite   // any other write: INCR, LPUSH, XADD, ZADD, …
-	RedisDo      // command by name at Arg: redigo
+	RedisDo      // command by name at Arg, its arguments from Arg2 on; with none, all in a list at Arg
 	RedisResult  // Result, Val, Err of a command
 	RedisScript  // runs a Lua script; Arg is the index of its keys
 	RedisNewLua  // makes a script of the text Arg
@@ -149,6 +149,7 @@ const (
 	ErrAs       // errors.As
 	ErrNew      // a new error
 	ErrStatus   // the gRPC status of the error Arg
+	CodeName    // the name of the SQLSTATE that it is called on
 	ErrCode     // the gRPC code of the error Arg, or of the status it is called on (-2)
 	ErrWrap     // an error that wraps its arguments
 	IsDuplicate // tells whether the error at Arg is a unique violation

@@ -65,6 +65,7 @@ var redisRows = []Row{
 	{redis, "*", "Eval|EvalSha|EvalRO|Run|RunRO", RedisScript, 2, -1},
 	{redis, "*", "TxPipelined|Pipelined", RedisPipe, 1, -1},
 	{redis, "*", "Watch", CallFunc, 1, -1},
+	{redis, "*", "Do", RedisDo, 1, -1},
 	{redis, "*", "Exec", RedisPipe, -1, -1},
 	{redis, "*", "Result|Val|Err|Bool|Int|Int64|Uint64|Text|Bytes|String", RedisResult, -1, -1},
 	{redis, "*", "Ping|Close|TTL|Keys|Scan|Subscribe|PSubscribe|HGetAll|SMembers|LRange|ZRange|ZRevRange|ZScore|SCard|ZCard|LLen|HLen|HKeys|HVals|XRead|XReadGroup|XRange|Pipeline|TxPipeline|Type|ZRangeByScore|ZRevRangeWithScores|ZRangeWithScores|ZRank|ZRevRank", Silent, -1, -1},

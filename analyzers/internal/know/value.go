@@ -86,6 +86,7 @@ var valueRows = []Row{
 	{"google.golang.org/grpc/status", "", "Error|Errorf", ErrNew, -1, -1},
 	{"google.golang.org/grpc/status", "", "Code", ErrCode, 0, -1},
 	{"google.golang.org/grpc/status", "", "FromError|Convert", ErrStatus, 0, -1},
+	{"github.com/lib/pq", "ErrorCode", "Name", CodeName, -1, -1},
 	{"google.golang.org/grpc/internal/status", "Status", "Code", ErrCode, -2, -1}, // status.Status is another name of it
 	{"github.com/lib/pq", "", "Array", SameTx, -1, -1},
 	{"fmt", "", "Sprintf", Sprintf, 0, 1},

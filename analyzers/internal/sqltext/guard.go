@@ -96,6 +96,9 @@ func (c Cond) falseAfter(set []Assignment, a Assumption) string {
 
 // excludes tells whether the condition is provably false for a column that holds v.
 func (c Cond) excludes(v Expr, a Assumption) bool {
+	if c.Op == Equal && a.stepsOff(c, v) {
+		return true
+	}
 	if !v.Absolute() || v.Class == DefaultExpr {
 		return false
 	}
@@ -128,6 +131,52 @@ func (c Cond) excludes(v Expr, a Assumption) bool {
 		return v.isBool("true")
 	}
 	return false
+}
+
+// stepsOff tells whether a column that equals a value is set to the next one, or the one before: version = version + 1 or
+// version = $2 + 1, where version = $2; or version = $2, where version = $2 - 1.
+func (a Assumption) stepsOff(c Cond, v Expr) bool {
+	if !c.Value.Absolute() || c.Sub != nil || c.Value.Now() {
+		return false
+	}
+	for _, p := range c.Value.Params {
+		if a.Given == nil || !a.Given(p) {
+			return false
+		}
+	}
+	if base, ok := stepped(v.Text); ok {
+		if v.has&hasColumn != 0 {
+			return len(v.Columns) == 1 && v.Params == nil && strings.EqualFold(v.Columns[0].Name, c.Column.Name) && isColumn(base, c.Column.Name)
+		}
+		return a.isBase(base, v, c.Value)
+	}
+	base, ok := stepped(c.Value.Text)
+	return ok && v.Absolute() && a.isBase(base, c.Value, v)
+}
+
+// isBase tells whether the text to which a number is added, in an expression with one placeholder, is another expression:
+// a placeholder for the same.
+func (a Assumption) isBase(base string, step, other Expr) bool {
+	return other.Class == ParamExpr && len(step.Params) == 1 && step.Params[0].Offset == step.Offset && !strings.ContainsAny(base, " ()*/+-|") &&
+		a.same(Expr{Class: ParamExpr, Param: step.Params[0]}, other)
+}
+
+// stepped cuts off what an expression ends with if that adds or takes away a number other than zero.
+func stepped(text string) (base string, ok bool) {
+	i := strings.LastIndexAny(text, "+-")
+	if i < 0 {
+		return "", false
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(text[i+1:]), 10, 32)
+	return strings.TrimSpace(text[:i]), err == nil && n > 0
+}
+
+// isColumn tells whether a text names a column, with its table or without.
+func isColumn(text, name string) bool {
+	if i := strings.LastIndexByte(text, '.'); i >= 0 {
+		text = text[i+1:]
+	}
+	return strings.EqualFold(strings.Trim(strings.TrimSpace(text), "\"`"), name)
 }
 
 // spread puts what an array holds in the place of the placeholder that stands for it.

@@ -84,6 +84,10 @@ type Assumption struct {
 	// from and where it goes to. It may be nil.
 	Apart func(p, q Param) bool
 
+	// Given tells placeholders whose argument comes with the event, so that a repeat has the same: the version after which
+	// it is to take place, and not the one that a row has now. It may be nil.
+	Given func(Param) bool
+
 	// Same tells placeholders that stand for one argument, though it is given twice. It may be nil.
 	Same func(p, q Param) bool
 }
