@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -366,6 +367,16 @@ func (p *Program) JudgeAll(pkgs map[string]bool) []*Verdict {
 		judge(more)
 	}
 	judge(others)
+	// What a handler that checks nothing sends to workers is one cause with what it does itself.
+	for n := 0; n < len(out); {
+		handed := make(map[string]bool)
+		for ; n < len(out); n++ {
+			if len(out[n].Unguarded) == 0 {
+				maps.Copy(handed, out[n].handed)
+			}
+		}
+		judge(p.workers(pkgs, handed))
+	}
 	return out
 }
 

@@ -252,8 +252,29 @@ func (w *walker) work(ins *Instr, ch *Value, place int) *Value {
 	v.O.Taint = v.T
 	w.over = w.over || ins.Op == OpRecv && w.again(ins)
 	w.took()
+	if !w.fr.msgPos.IsValid() {
+		w.fr.msgPos = ins.Pos
+	}
 	w.event(&Event{Kind: EvPoll, Pos: ins.Pos, Case: place})
 	return v
+}
+
+// workers are the functions that receive what was made of a message and sent to them.
+func (p *Program) workers(pkgs, handed map[string]bool) []Root {
+	var out []Root
+	for _, slot := range slices.Sorted(maps.Keys(handed)) {
+		if len(p.edges[slot]) == 0 {
+			continue
+		}
+		for _, s := range p.ends(slot) {
+			for _, r := range p.receives()[s] {
+				if f := p.fn(r.fn); f != nil && pkgs[f.Pkg] && !f.Gen && !p.hasSource(f) {
+					out = append(out, Root{Fn: f, Kind: RootSource, feed: &r})
+				}
+			}
+		}
+	}
+	return out
 }
 
 // hands records that something of the message in hand is sent to who does something to the world for it.

@@ -68,6 +68,7 @@ type interp struct {
 	rows   *relayRun            // set when relays of stored rows are looked for
 	ids    bool                 // random ids are looked for: where their makers are handed over counts
 	feed   *feed                // the receive whose way is followed
+	handed map[string]bool      // where to something of a message was sent, see sendSlot
 
 	sources bool // a header or an offset was read
 	sinking bool // it is asked what becomes an id
@@ -82,7 +83,7 @@ type objKey struct {
 func newInterp(p *Program, w World) *interp {
 	return &interp{prog: p, world: w, limit: maxSteps, objs: make(map[objKey]*Object), made: make(map[uint64][]int), txs: make(map[objKey]*Tx), global: make(map[string]*Object),
 		hitSeen: make(map[string]bool), sites: make(map[string]*site), sinkKey: make(map[string]bool), open: make(map[Open]bool),
-		handled: make(map[string]bool), asked: make(map[string]bool), either: make(map[string]bool), wrote: make(map[string]bool), sends: make(map[string]bool), entered: make(map[string]bool)}
+		handled: make(map[string]bool), asked: make(map[string]bool), either: make(map[string]bool), wrote: make(map[string]bool), sends: make(map[string]bool), entered: make(map[string]bool), handed: make(map[string]bool)}
 }
 
 // frame is one call under way.

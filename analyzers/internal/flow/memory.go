@@ -232,6 +232,9 @@ const placeRecv = 8
 // send puts a value into a channel; slot stands for the channel.
 func (w *walker) send(ch, v *Value, ins *Instr, slot string) {
 	w.hands(ins, v, slot)
+	if w.st.msg && !v.Msg && v.K != VErr && w.deep(v).has(FromMessage|FromPayload) {
+		w.in.handed[slot] = true
+	}
 	if w.in.rows != nil && v.O != nil && v.O.T != nil && producedType(v.O.T.Name) {
 		w.relayed(ins.Pos, []*Value{v})
 	}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -377,26 +378,36 @@ func (p *Program) Money(pkgs map[string]bool) []*MoneyCall {
 
 // paying runs the roots of the given packages on a first delivery and visits the places where money is moved.
 func (p *Program) paying(pkgs map[string]bool, visit func(Pos, *moneySite)) {
-	entered := make(map[string]bool)
+	entered, handed := make(map[string]bool), make(map[string]bool)
 	for _, r := range p.Roots(pkgs) {
 		if r.Kind == RootParam && entered[r.Fn.ID] {
 			continue
 		}
-		for id := range p.payingRoot(r, visit) {
-			entered[id] = true
+		in := p.payingRoot(r, visit)
+		maps.Copy(entered, in.entered)
+		maps.Copy(handed, in.handed)
+	}
+	done := make(map[string]bool)
+	for more := p.workers(pkgs, handed); len(more) > 0; more = p.workers(pkgs, handed) {
+		handed = make(map[string]bool)
+		for _, r := range more {
+			if !done[r.feed.slot] {
+				done[r.feed.slot] = true
+				maps.Copy(handed, p.payingRoot(r, visit).handed)
+			}
 		}
 	}
 }
 
-// payingRoot does this for one root, and returns the functions that it handed its message to.
-func (p *Program) payingRoot(r Root, visit func(Pos, *moneySite)) map[string]bool {
+// payingRoot does this for one root.
+func (p *Program) payingRoot(r Root, visit func(Pos, *moneySite)) *interp {
 	in := newInterp(p, World{})
 	in.money = &moneyRun{sites: make(map[Pos]*moneySite), built: make(map[string][]builtVal)}
 	in.execute(r)
 	for _, pos := range in.money.order {
 		visit(pos, in.money.sites[pos])
 	}
-	return in.entered
+	return in
 }
 
 // Money are the money calls of the package's handlers whose key is not right.

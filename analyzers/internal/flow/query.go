@@ -65,6 +65,7 @@ type Verdict struct {
 	Active    bool   // a message was seen
 	Internal  string // what went wrong in the engine, for -debug
 
+	handed map[string]bool // where to a repeat sends something of the message
 	checks []*site         // the checks that were asked
 	again  []*Hit          // the effects that a repeat reaches, whatever makes it
 	wrote  map[string]bool // what the first delivery leaves behind
@@ -111,7 +112,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 		return v // the companion runtime asks before it calls a handler
 	}
 	dup, wrote, dupe := p.duplicate(r, wrote, first)
-	v.GaveUp = v.GaveUp || dup.gaveUp
+	v.GaveUp, v.handed = v.GaveUp || dup.gaveUp, dup.handed
 	p.enteredFrom(dup)
 	var mem *interp
 	if dup.memory || first.memory {

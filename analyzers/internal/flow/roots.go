@@ -15,6 +15,8 @@ type Root struct {
 	Pkg  string // the package that registers it
 	// Client is the library that calls it.
 	Client string
+
+	feed *feed // the receive by which a worker comes by what a handler sends it
 }
 
 // RootKind says how a root comes by its message.
@@ -309,6 +311,9 @@ func contextLike(t *Type) bool {
 func (in *interp) execute(r Root) {
 	fn := r.Fn
 	in.root, in.kind = fn, r.Kind
+	if r.feed != nil {
+		in.feed = r.feed
+	}
 	var t Taint
 	if r.Kind == RootRegistered {
 		t = Taint{Bits: FromPayload}
