@@ -96,6 +96,7 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		return
 	}
 	call, open := p.callee(lo, hi)
+	signed := p.signed(lo, hi)
 	if p.isKw(lo, kwCase) && p.isKw(hi-1, kwEnd) && p.depth < mostDepth && p.cases(e, lo+1, hi-1) {
 		e.classifyMixture()
 		return
@@ -112,8 +113,8 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 		e.Class = SubqueryExpr
 	case hi == lo+1:
 		p.classifyToken(e, p.toks[lo])
-	case hi > lo+1 && p.toks[hi-1].kind == tokNumber && p.allSigns(lo, hi-1):
-		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, p.signed(lo, hi-1)}
+	case signed != "":
+		e.Class, e.Literal = LiteralExpr, Literal{NumberLiteral, signed}
 	case hi == lo+2 && p.nameToken(lo) && p.toks[lo+1].kind == tokString, // date '2026-05-01'
 		p.isKw(lo, kwInterval) && hi > lo+2 && p.toks[lo+1].kind == tokString && e.has == 0:
 		p.classifyToken(e, p.toks[lo+1])
@@ -129,25 +130,23 @@ func (p *parser) classify(e *Expr, lo, hi int) {
 	}
 }
 
-func (p *parser) allSigns(lo, hi int) bool {
-	for i := lo; i < hi; i++ {
-		if !p.isOp(i, "-") && !p.isOp(i, "+") {
-			return false
+// signed is a number with signs before it, perhaps in brackets, with the sign that they come to; "" for anything else.
+func (p *parser) signed(lo, hi int) string {
+	minus, signs := false, false
+	for ; lo+1 < hi; lo, hi = p.bare(lo, hi) {
+		if !p.isOp(lo, "-") && !p.isOp(lo, "+") {
+			return ""
 		}
+		minus, signs = minus != p.isOp(lo, "-"), true
+		lo++
 	}
-	return true
-}
-
-// signed is the number behind the signs from lo on, with the one that they come to.
-func (p *parser) signed(lo, number int) string {
-	minus := false
-	for i := lo; i < number; i++ {
-		minus = minus != p.isOp(i, "-")
+	switch {
+	case !signs || lo >= hi || p.toks[lo].kind != tokNumber:
+		return ""
+	case minus:
+		return "-" + p.src(p.toks[lo])
 	}
-	if minus {
-		return "-" + p.src(p.toks[number])
-	}
-	return p.src(p.toks[number])
+	return p.src(p.toks[lo])
 }
 
 func (p *parser) allStrings(lo, hi int) bool {

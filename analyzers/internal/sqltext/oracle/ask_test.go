@@ -231,8 +231,11 @@ func pgValue(n *pg.Node) string {
 	return "else"
 }
 
-// isNumber tells a number with any signs before it.
+// isNumber tells a number with any signs before it, casts apart.
 func isNumber(n *pg.Node) bool {
+	for n.GetTypeCast() != nil && !isBool(n) {
+		n = n.GetTypeCast().Arg
+	}
 	if e := n.GetAExpr(); e != nil && e.Lexpr == nil && len(e.Name) == 1 {
 		op := e.Name[0].GetString_().GetSval()
 		return (op == "+" || op == "-") && isNumber(e.Rexpr)
