@@ -34,6 +34,8 @@ func (p *parser) syntax(e *Expr, i, hi int) bool {
 			return p.tokAt(i+1).kind == tokOpen || p.isWord(i-1, "current")
 		case t.kw == kwPartition:
 			return p.isKw(i+1, kwBy)
+		case t.kw == kwBy: // a column's name, too
+			return p.isKw(i-1, kwGroup) || p.isKw(i-1, kwOrder) || p.isKw(i-1, kwPartition)
 		}
 		return true
 	}
