@@ -359,6 +359,7 @@ func (p *Program) JudgeAll(pkgs map[string]bool) []*Verdict {
 		}
 	}
 	judge(sources)
+	p.learnYields(pkgs)
 	for range 3 {
 		more := p.receivers(pkgs, judged)
 		if len(more) == 0 {
@@ -378,6 +379,30 @@ func (p *Program) JudgeAll(pkgs map[string]bool) []*Verdict {
 		judge(p.workers(pkgs, handed))
 	}
 	return out
+}
+
+// learnYields finds out which functions of other packages, of those that these call, poll and hand back what a message
+// carries.
+func (p *Program) learnYields(pkgs map[string]bool) {
+	seen := make(map[string]bool)
+	for _, id := range p.sortedIDs() {
+		f := p.funcs[id]
+		if !pkgs[f.Pkg] || f.Test || f.Gen {
+			continue
+		}
+		for bi := range f.Blocks {
+			for ii := range f.Blocks[bi].Instrs {
+				c := f.Blocks[bi].Instrs[ii].Call
+				if c == nil || c.Kind != CallStatic || seen[c.Fn] {
+					continue
+				}
+				seen[c.Fn] = true
+				if g := p.fn(c.Fn); g != nil && !pkgs[g.Pkg] && len(g.Results) > 0 && p.hasSource(g) {
+					p.firstRun(Root{Fn: g, Kind: RootSource})
+				}
+			}
+		}
+	}
 }
 
 // receivers are the functions that call one which polls and hands back what a message carries.

@@ -80,19 +80,7 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 			v = &Verdict{Root: r, GaveUp: true, Internal: fmt.Sprint(e)}
 		}
 	}()
-	first := newInterp(p, World{})
-	first.onEnd = func(st *state, vals []*Value) {
-		if !st.msg || r.Kind != RootSource {
-			return
-		}
-		w := &walker{in: first, st: st, fn: r.Fn, fr: &frame{fn: r.Fn}}
-		for _, v := range vals {
-			if v != nil && !v.Msg && w.deep(v).has(FromPayload) {
-				p.yields[r.Fn.ID] = true
-			}
-		}
-	}
-	first.execute(r)
+	first := p.firstRun(r)
 	if p.left == nil {
 		p.left = make(map[string]map[string][]remains)
 	}
@@ -181,6 +169,24 @@ func (p *Program) Judge(r Root) (v *Verdict) {
 	sort.Slice(v.Unguarded, func(i, j int) bool { return less(v.Unguarded[i].Pos, v.Unguarded[j].Pos) })
 	v.Open = dup.openCalls()
 	return v
+}
+
+// firstRun runs a root on a first delivery, and learns whether it hands back what a message carries.
+func (p *Program) firstRun(r Root) *interp {
+	first := newInterp(p, World{})
+	first.onEnd = func(st *state, vals []*Value) {
+		if !st.msg || r.Kind != RootSource {
+			return
+		}
+		w := &walker{in: first, st: st, fn: r.Fn, fr: &frame{fn: r.Fn}}
+		for _, v := range vals {
+			if v != nil && !v.Msg && w.deep(v).has(FromPayload) {
+				p.yields[r.Fn.ID] = true
+			}
+		}
+	}
+	first.execute(r)
+	return first
 }
 
 // storeSites are the checks that ask a store.

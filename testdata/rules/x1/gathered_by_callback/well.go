@@ -4,14 +4,51 @@ package well
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"example.com/fixtures/x1/gathered_by_callback/source"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+type Record struct {
+	Topic   string
+	Offset  int64
+	Value   []byte
+	Headers map[string]string
+}
+
+type Source struct {
+	mu     sync.RWMutex
+	closed bool
+	client *kgo.Client
+}
+
+func (s *Source) Poll(ctx context.Context) ([]*Record, error) {
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return nil, fmt.Errorf("source is closed")
+	}
+	s.mu.RUnlock()
+	fetches := s.client.PollFetches(ctx)
+	if errs := fetches.Errors(); len(errs) > 0 {
+		for _, err := range errs {
+			return nil, fmt.Errorf("poll %s/%d: %w", err.Topic, err.Partition, err.Err)
+		}
+	}
+	var records []*Record
+	fetches.EachRecord(func(r *kgo.Record) {
+		headers := make(map[string]string)
+		for _, h := range r.Headers {
+			headers[h.Key] = string(h.Value)
+		}
+		records = append(records, &Record{Topic: r.Topic, Offset: r.Offset, Value: r.Value, Headers: headers})
+	})
+	return records, nil
+}
 
 type Drawn struct {
 	Well   string `json:"well"`
@@ -19,14 +56,14 @@ type Drawn struct {
 }
 
 type Meter struct {
-	source *source.Source
+	source *Source
 	pool   *pgxpool.Pool
 	wg     sync.WaitGroup
 	stop   chan struct{}
 }
 
 func (m *Meter) Start(ctx context.Context) error {
-	records := make(chan *source.Record, 10)
+	records := make(chan *Record, 10)
 	for range 4 {
 		m.wg.Add(1)
 		go m.work(ctx, records)
@@ -36,7 +73,7 @@ func (m *Meter) Start(ctx context.Context) error {
 	return nil
 }
 
-func (m *Meter) poll(ctx context.Context, out chan<- *source.Record) {
+func (m *Meter) poll(ctx context.Context, out chan<- *Record) {
 	defer m.wg.Done()
 	defer close(out)
 	for {
@@ -67,7 +104,7 @@ func (m *Meter) poll(ctx context.Context, out chan<- *source.Record) {
 	}
 }
 
-func (m *Meter) work(ctx context.Context, in <-chan *source.Record) {
+func (m *Meter) work(ctx context.Context, in <-chan *Record) {
 	defer m.wg.Done()
 	for r := range in { // want R-KFK-IDEM-X1
 		if err := m.add(ctx, r); err != nil {
@@ -76,7 +113,7 @@ func (m *Meter) work(ctx context.Context, in <-chan *source.Record) {
 	}
 }
 
-func (m *Meter) add(ctx context.Context, r *source.Record) error {
+func (m *Meter) add(ctx context.Context, r *Record) error {
 	var d Drawn
 	if err := json.Unmarshal(r.Value, &d); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package source polls records and makes its own of them.
-package source
+// Package hoist polls records and makes its own of them.
+package hoist
 
 import (
 	"context"
