@@ -185,7 +185,7 @@ func (p *parser) isJoin(i int) bool {
 	}
 	for i--; p.isKw(i, kwLeft) || p.isKw(i, kwRight) || p.isKw(i, kwFull) || p.isKw(i, kwInner) || p.isKw(i, kwOuter); i-- {
 	}
-	return !p.isKw(i, kwNatural) && p.endsOperand(i)
+	return !p.isKw(i, kwNatural) && (p.endsOperand(i) || p.isOp(i, "*"))
 }
 
 // hasAction tells DO behind the target of a conflict clause: no join has one, and where a piece of the query is not

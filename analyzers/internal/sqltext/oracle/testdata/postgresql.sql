@@ -124,3 +124,4 @@ SELECT a FROM t WHERE b >.5 AND.5 < b LIMIT.5;
 DELETE FROM t WHERE NOT a <> $1 AND NOT b = $2 AND NOT (c IS DISTINCT FROM $3) AND NOT (d <> $4 OR e);
 INSERT INTO t VALUES (+(2), -((3)), (-(+4)), - (5 + 1), -(6::int));
 UPDATE t SET a = b - by + (SELECT max(c) FROM u);
+INSERT INTO t SELECT FROM u * JOIN v ON conflict;
