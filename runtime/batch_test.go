@@ -98,6 +98,37 @@ func TestOfRepeatsInABatchTheFirstOffsetWins(t *testing.T) {
 	}
 }
 
+// TestABatchRunsInTheOrderOfItsOffsetsWhateverItsIDsAre has ids that descend, and repeats of
+// one another at some distance: ids are sorted to be marked, and must not be to be handled.
+func TestABatchRunsInTheOrderOfItsOffsetsWhateverItsIDsAre(t *testing.T) {
+	w := newWorld(t, 1)
+	events := orders(100, 1)
+	slices.Reverse(events)
+	var sent []order
+	for i := range events {
+		events[i].Seq = i
+		sent = append(sent, events[i])
+		if i%3 == 2 {
+			repeat := events[i-2]
+			repeat.Seq = 1000 + i
+			sent = append(sent, repeat, repeat)
+		}
+	}
+	w.produce(sent...)
+	cfg := w.config()
+	cfg.Linger = time.Second // one batch
+	r := w.start(cfg, w.queued)
+	w.caughtUp()
+	w.exactly(100)
+	w.orderedPerKey()
+	if repeats := w.count(`SELECT count(*) FROM ledger WHERE seq >= 1000`); repeats != 0 {
+		t.Errorf("%d repeats were handled in the place of the first", repeats)
+	}
+	if got := r.Stats(); got.Duplicates != 66 {
+		t.Errorf("%d duplicates are counted, want 66", got.Duplicates)
+	}
+}
+
 func TestTheGroupIsPartOfTheMark(t *testing.T) {
 	w := newWorld(t, 1)
 	w.produce(orders(50, 5)...)
