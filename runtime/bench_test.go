@@ -26,6 +26,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/idemlint/idemlint/runtime"
+	"github.com/idemlint/idemlint/runtime/internal/seam"
 	"github.com/idemlint/idemlint/runtime/internal/testkafka"
 	"github.com/idemlint/idemlint/runtime/internal/testpg"
 )
@@ -248,11 +249,8 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 		if c.configure != nil {
 			c.configure(w, &cfg)
 		}
-		cfg.KafkaOptions = append(cfg.KafkaOptions, kgo.WithHooks(start))
-		r = w.start(cfg, c.register(w))
-		for s := r.Stats(); s.Processed+s.Duplicates < int64(count); s = r.Stats() {
-			time.Sleep(2 * time.Millisecond)
-		}
+		cfg.KafkaOptions = []kgo.Opt{kgo.WithHooks(start)}
+		r = w.startUntil(count, cfg, c.register(w))
 	}
 	used := start.used()
 	if r != nil {
@@ -265,6 +263,28 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 	w.pool.Close()
 	direct.Close()
 	return used
+}
+
+// startUntil runs a consumer and returns when it has completed count events. Asking it
+// again and again would cost a good part of what is measured.
+func (w *world) startUntil(count int, cfg runtime.Config, register func(*runtime.Consumer)) *running {
+	var consumer *runtime.Consumer
+	all := make(chan struct{})
+	closeAll := sync.OnceFunc(func() { close(all) })
+	ctx := seam.With(context.Background(), func(s seam.Step) error {
+		if s == seam.AfterWatermark {
+			if done := consumer.Stats(); done.Processed+done.Duplicates >= int64(count) {
+				closeAll()
+			}
+		}
+		return nil
+	})
+	r := w.startWith(ctx, cfg, func(c *runtime.Consumer) {
+		consumer = c
+		register(c)
+	})
+	<-all
+	return r
 }
 
 // warmUp opens n connections and has each of them do what it will do, for PostgreSQL reads
