@@ -6,15 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	goruntime "runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -173,7 +168,7 @@ func BenchmarkFlat(b *testing.B) {
 	})
 	w.produce(orders(1000, 100)...)
 	w.caughtUp()
-	server := postmaster(w)
+	server := testpg.Postmaster(w.pool)
 	var rates, perCPU []float64
 	produced := 1000
 	for tenth := range tenths {
@@ -184,12 +179,12 @@ func BenchmarkFlat(b *testing.B) {
 		}
 		produced += count
 		goruntime.GC()
-		began, cpu := time.Now(), cpuTime(server)
+		began, cpu := time.Now(), testpg.ProcessorTime(server)
 		gate.Unlock()
 		for r.Stats().Processed < int64(produced) {
 			time.Sleep(2 * time.Millisecond)
 		}
-		elapsed, cpu := time.Since(began), cpuTime(server)-cpu
+		elapsed, cpu := time.Since(began), testpg.ProcessorTime(server)-cpu
 		var memory goruntime.MemStats
 		goruntime.ReadMemStats(&memory)
 		rates = append(rates, float64(count)/elapsed.Seconds())
@@ -236,7 +231,7 @@ func consume(b *testing.B, server *testpg.Server, partitions int32, rtt time.Dur
 	}
 	w.warmUp(int(partitions))
 	// Joining the group is not what is compared: the clock starts with the first fetch.
-	start := &firstFetch{server: postmaster(w)}
+	start := &firstFetch{server: testpg.Postmaster(w.pool)}
 	var r *running
 	if c.byHand != nil {
 		client := w.kafka.Client(b, kgo.ConsumerGroup(w.group), kgo.ConsumeTopics(w.topic), kgo.DisableAutoCommit(),
@@ -339,62 +334,17 @@ func (f *firstFetch) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ 
 	}
 	f.once.Do(func() {
 		goruntime.ReadMemStats(&f.memory)
-		f.cpu, f.here = cpuTime(f.server), cpuTime(0)
+		f.cpu, f.here = testpg.ProcessorTime(f.server), testpg.ProcessorTime(0)
 		f.at = time.Now()
 	})
 }
 
 func (f *firstFetch) used() usage {
 	elapsed := time.Since(f.at)
-	cpu, here := cpuTime(f.server)-f.cpu, cpuTime(0)-f.here
+	cpu, here := testpg.ProcessorTime(f.server)-f.cpu, testpg.ProcessorTime(0)-f.here
 	var now goruntime.MemStats
 	goruntime.ReadMemStats(&now)
 	return usage{elapsed, cpu, here, now.Mallocs - f.memory.Mallocs, now.TotalAlloc - f.memory.TotalAlloc}
-}
-
-// postmaster is the process id of the world's server if it runs on this machine.
-func postmaster(w *world) int {
-	var text string
-	if err := w.pool.QueryRow(context.Background(), `SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)`).Scan(&text); err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(text)
-	if err != nil {
-		return 0
-	}
-	return pid
-}
-
-// cpuTime is the processor time that this process has used, and a server and its
-// children, where the machine tells.
-func cpuTime(server int) time.Duration {
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		return 0
-	}
-	total := time.Duration(own.Utime.Nano() + own.Stime.Nano())
-	if server == 0 {
-		return total
-	}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		// Fields from the third on, after the name in parentheses (proc(5)).
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		const parent, user, system, childrensUser, childrensSystem = 1, 11, 12, 13, 14
-		if ppid, _ := strconv.Atoi(fields[parent]); pid != server && ppid != server {
-			continue
-		}
-		for _, field := range []int{user, system, childrensUser, childrensSystem} {
-			ticks, _ := strconv.Atoi(fields[field])
-			total += time.Duration(ticks) * 10 * time.Millisecond
-		}
-	}
-	return total
 }
 
 // consumeByHand polls and calls work for every partition's records, a goroutine a
