@@ -17,7 +17,7 @@ func TestAnIntentTooOldForItsKeyIsParkedAndNotPaidAgain(t *testing.T) {
 	w := newWorld(t, 1)
 	p := newProvider(t)
 	call := payment(p)
-	call.Timeout = 500 * time.Millisecond // a third of the lease that the crash leaves
+	call.Timeout = 2 * time.Second // far more than a call takes, and a third of the lease that the crash leaves
 	p.mischief = func(n int, _ charge) mischief {
 		if n == 1 {
 			return drop

@@ -171,7 +171,7 @@ func TestACrashInTheMiddleOfACallIsRecoveredFrom(t *testing.T) {
 			w := newWorld(t, 1)
 			p := newProvider(t)
 			call := payment(p)
-			call.Timeout = 500 * time.Millisecond // a third of the lease that the crash leaves
+			call.Timeout = 2 * time.Second // far more than a call takes, and a third of the lease that the crash leaves
 			w.produce(orders(1, 1)...)
 			if !w.crashAt(w.config(), tc.step, tc.nth, w.pays(call)) {
 				t.Fatal("it did not crash")

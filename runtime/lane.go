@@ -159,8 +159,8 @@ func (l *lane) settle(out *outcome) bool {
 	for _, s := range out.skips {
 		s.log(a.ctx, c.cfg.Logger, c.cfg.Group)
 	}
+	a.countBatch(out) // before its offset can be seen to be committed
 	a.complete(out.items)
-	a.countBatch(out)
 	if err := c.step(seam.AfterWatermark); err != nil {
 		c.fail(err)
 		return false

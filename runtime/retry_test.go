@@ -148,7 +148,9 @@ func TestTheSameEventsInOppositeOrdersDoNotDeadlock(t *testing.T) {
 		}
 	}
 	w.produceRecords(recs...)
-	r := w.start(w.config(), w.queued)
+	cfg := w.config()
+	cfg.LockTimeout = patience // a batch waits for the other's marks as long as that one takes
+	r := w.start(cfg, w.queued)
 	w.caughtUp()
 	w.exactly(6000)
 	if s := r.Stats(); s.Retries != 0 || s.Duplicates != 6000 {
@@ -305,7 +307,7 @@ func TestAHandlerThatThinksTooLongLosesItsLocksAndIsRetried(t *testing.T) {
 	w := newWorld(t, 1)
 	w.produce(orders(3, 1)...)
 	cfg := w.config()
-	cfg.IdleTimeout = 50 * time.Millisecond
+	cfg.IdleTimeout = 200 * time.Millisecond
 	var once sync.Once
 	r := w.start(cfg, func(c *runtime.Consumer) {
 		runtime.Handle(c, w.topic, func(ctx context.Context, tx pgx.Tx, e runtime.Event[order]) error {
@@ -319,7 +321,7 @@ func TestAHandlerThatThinksTooLongLosesItsLocksAndIsRetried(t *testing.T) {
 	})
 	w.caughtUp()
 	w.exactly(3)
-	if r.Stats().Retries != 1 {
-		t.Errorf("%d retries, want 1", r.Stats().Retries)
+	if r.Stats().Retries == 0 { // more of them on a machine that itself is idle for as long
+		t.Error("the batch was not tried again")
 	}
 }

@@ -44,7 +44,7 @@ func TestAnExhaustedPoolRaisesAnAlarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := w.config()
-	cfg.BatchTimeout = 100 * time.Millisecond
+	cfg.BatchTimeout = 500 * time.Millisecond // bounds looking for the table, too
 	w.start(cfg, w.queued)
 	w.eventually("an alarm", func() bool { return len(w.alarmsOf(runtime.AlarmRetrying)) > 0 })
 	taken.Release()

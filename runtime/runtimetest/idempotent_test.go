@@ -284,6 +284,7 @@ func TestAHandlerThatStopsItsPartitionIsNotWaitedFor(t *testing.T) {
 		runtimetest.AssertIdempotent(verdict, runtimetest.Service{
 			Setup:   tables,
 			Records: payments(3),
+			Timeout: time.Hour,
 			Register: func(c *runtime.Consumer, _ *pgxpool.Pool) {
 				runtime.Handle(c, topic, func(context.Context, pgx.Tx, runtime.Event[payment]) error {
 					return fmt.Errorf("no such account")
@@ -294,7 +295,7 @@ func TestAHandlerThatStopsItsPartitionIsNotWaitedFor(t *testing.T) {
 	if !strings.Contains(verdict.message, "no such account") {
 		t.Errorf("the verdict is %q, want the handler's error", verdict.message)
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > 5*time.Minute { // a hang, not a slow machine
 		t.Errorf("it took %v to tell", took)
 	}
 }

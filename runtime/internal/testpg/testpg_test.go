@@ -237,7 +237,7 @@ func TestARoundTripTakesItsTime(t *testing.T) {
 }
 
 func TestMessagesSentTogetherShareOneRoundTrip(t *testing.T) {
-	const roundTrip, statements = 40 * time.Millisecond, 100
+	const roundTrip, statements = 200 * time.Millisecond, 100
 	proxy := testpg.NewProxy(t, testpg.New(t).URL)
 	conn, err := pgx.Connect(t.Context(), proxy.URL)
 	if err != nil {
@@ -253,7 +253,8 @@ func TestMessagesSentTogetherShareOneRoundTrip(t *testing.T) {
 	if err := conn.SendBatch(t.Context(), &batch).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(start); took > statements*roundTrip/4 {
+	// Twenty seconds if they did; a busy machine is not that slow.
+	if took := time.Since(start); took > statements*roundTrip/2 {
 		t.Errorf("a batch of %d took %v: its messages waited for each other", statements, took)
 	}
 }
