@@ -129,8 +129,8 @@ var (
 	// a SELECT of nothing, or of t *, whose LIMIT begins with an operator (MySQL has columns of that name).
 	exotic = regexp.MustCompile(`(?i)numeric\s*\((\s*\d+\s*,)?\s*[a-z(]|\.\w+\s+'|\$\d+\.|\bset\s+t\.|[(,]\s*t\.\w+\s*[,)]|operator\(|\w\((\d+|\$1)\)|\(\s*\(values|(alter|schema|index)\s+key|\)\s*\(values|^do\s+language|using\d|\.\*\s*=|\(\s*\(\$|limit\s+exists|returning.*\btrue\s+\w|\blower\(\s*\d|[\s,]t\.\w+\s*=|[a-z]\s*'[^']*'\s+'|returning[^()]*\b(end|asc|default)\b|as\s+where|"\."[^"]*"\s*=|add\s+partition|procedure\s+update|update\s+ignore|as\s+\w+\(\d+,\s*[^\d\s]|values.*order by|\d\s+(or|and|not|in|is)\s+(limit|from|where|group|order|for|;|$)|\$0|\$\d{6}|(select|\*)\s*(limit|offset|fetch|window)\s*[^\s\w(]`)
 	// typedParam is what only this build of the parser takes: a parameter where a literal would follow its type.
-	typedParam   = regexp.MustCompile(`(?i)([\w$]\s+|["")]\s*)\$\d`)
-	keywordParam = regexp.MustCompile(`(?i)\b(and|or|not|select|in|like|between|when|then|else|limit|offset|set|from|by|values|case|distinct|default|any|all|interval|is|ilike|where|returning|on)\s+\$\d`)
+	typedParam   = regexp.MustCompile(`(?i)([\w$][\s\v]+|["")][\s\v]*)\$\d`)
+	keywordParam = regexp.MustCompile(`(?i)\b(and|or|not|select|in|like|between|when|then|else|limit|offset|set|from|by|values|case|distinct|default|any|all|interval|is|ilike|where|returning|on)[\s\v]+\$\d`)
 )
 
 // misnamed tells texts in which a keyword stands where a name would: PostgreSQL sorts that out, and nobody does it.
