@@ -81,9 +81,15 @@ func pieceOf(name string, v *Value) string {
 	return text(v)
 }
 
-// textOp is a function of package strings that gives a text made of SQL.
+// textOp is a function of package strings that gives a text made of SQL, or of what an error says.
 func (w *walker) textOp(ins *Instr, full, args []*Value) []exit {
 	s := at(args, 0)
+	if strings.HasPrefix(s.Path, errorText) {
+		return []exit{{[]*Value{s}, w.st}} // it says what went wrong, in whatever letters
+	}
+	if name := ins.Call.Name; name == "ToLower" || name == "ToUpper" {
+		return w.library(ins, full)
+	}
 	if s.K != VStr || !sqltext.MayBeSQL(s.S) {
 		return w.library(ins, full)
 	}

@@ -94,7 +94,7 @@ var valueRows = []Row{
 	{"fmt", "", "Sprint|Sprintln|Append|Appendln", Sprint, -1, -1},
 	{"fmt", "", "Print|Printf|Println", Silent, -1, -1},
 	{"strings", "", "Join", JoinText, 0, 1},
-	{"strings", "", "Replace|ReplaceAll|Trim|TrimRight|TrimSpace|TrimSuffix", TextOp, -1, -1},
+	{"strings", "", "Replace|ReplaceAll|Trim|TrimRight|TrimSpace|TrimSuffix|ToLower|ToUpper", TextOp, -1, -1},
 	{"strings", "Builder", "String", BuiltText, -1, -1},
 	{"strings", "Builder", "Reset", ResetText, -1, -1},
 	{"bytes", "Buffer", "String", BuiltText, -1, -1},

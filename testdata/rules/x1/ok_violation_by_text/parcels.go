@@ -40,7 +40,8 @@ func (t *table) Book(ctx context.Context, p Parcel) error {
 }
 
 func isBooked(err error) bool {
-	return strings.Contains(err.Error(), "Error 1062") || strings.Contains(err.Error(), "Duplicate entry")
+	s := err.Error()
+	return strings.Contains(s, "Error 1062") || strings.Contains(strings.ToLower(s), "duplicate entry")
 }
 
 type Desk struct {
