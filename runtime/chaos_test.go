@@ -191,6 +191,7 @@ func TestABreakingDatabaseLosesAndDoublesNothing(t *testing.T) {
 	}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 2)
 			w.monotone()
 			proxy := testpg.NewProxy(t, w.db.URL)
@@ -230,6 +231,7 @@ func TestABreakingDatabaseLosesAndDoublesNothing(t *testing.T) {
 func TestRestartsOfPostgreSQLLoseAndDoubleNothing(t *testing.T) {
 	for _, mode := range []testpg.StopMode{testpg.StopFast, testpg.StopImmediate} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			server := testpg.Start(t, testpg.Options{Durable: true})
 			w := newWorldOn(t, server.Database(t), testkafka.Start(t, quick()), 2)
 			w.monotone()

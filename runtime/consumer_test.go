@@ -21,6 +21,7 @@ func TestEveryEventIsAppliedOnce(t *testing.T) {
 	}
 	for name, form := range forms {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 3)
 			events := orders(1200, 20)
 			w.produce(events...)

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -42,7 +44,18 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	sideBySide()
 	os.Exit(m.Run())
+}
+
+// sideBySide lets more of the parallel tests run at once than there are processors, unless the caller has said how many:
+// they mostly wait.
+func sideBySide() {
+	flag.Parse()
+	const atOnce = 4
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && goruntime.GOMAXPROCS(0) < atOnce {
+		_ = flag.Set("test.parallel", strconv.Itoa(atOnce)) // it is a number
+	}
 }
 
 // victim consumes until it is interrupted or has killed itself at the step.
