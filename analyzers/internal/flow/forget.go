@@ -7,15 +7,22 @@ package flow
 // were made since the function began.
 func (in *interp) forget(fr *frame, st *state, vals, env []*Value, from int) {
 	own := make(map[int]bool)
-	for _, id := range in.made[fr.hash] {
+	live := func(id int) {
 		if m := st.heap.objs[id]; m != nil && !m.over && len(m.m) > 0 {
 			own[id] = true
 		}
 	}
-	for id := range st.heap.objs {
-		if id > from && id < wireFirst {
-			if m := st.heap.objs[id]; !m.over && len(m.m) > 0 {
-				own[id] = true
+	for _, id := range in.made[fr.hash] {
+		live(id)
+	}
+	if in.nextID-from < len(st.heap.objs) { // most functions make next to nothing
+		for id := from + 1; id <= in.nextID && id < wireFirst; id++ {
+			live(id)
+		}
+	} else {
+		for id := range st.heap.objs {
+			if id > from && id < wireFirst {
+				live(id)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Config is what a project adds to the tables. Functions are named PACKAGE.Func or PACKAGE.Type.Method, types
@@ -23,7 +24,8 @@ type Config struct {
 }
 
 // Tables are the tables of this package with what a [Config] adds to them. The nil Tables are those of this package
-// alone. A Tables value does not change.
+// alone. A Tables value does not change: it only remembers what it was asked, since the same few names are asked for at
+// every step of a run.
 type Tables struct {
 	guards   map[Sym]bool
 	dedup    []string
@@ -35,6 +37,20 @@ type Tables struct {
 	ids      map[string]bool
 	trust    []string
 	skip     []string
+
+	eventIDs, dedupKeys, libraries answers
+}
+
+// answers are what a question about a name was answered with.
+type answers struct{ known sync.Map }
+
+func (a *answers) of(name string, ask func() bool) bool {
+	if v, ok := a.known.Load(name); ok {
+		return v.(bool)
+	}
+	v := ask()
+	a.known.Store(name, v)
+	return v
 }
 
 // Begins reports whether the configuration adds anything with which a rule begins: a message, a way to come by one, or the
@@ -268,17 +284,26 @@ func (t *Tables) Handlers() []string {
 
 // EventID is [EventID] with the configured names.
 func (t *Tables) EventID(name string) bool {
-	return t != nil && len(t.ids) > 0 && t.ids[flat(name)] || EventID(name)
+	if t == nil {
+		return EventID(name)
+	}
+	return t.eventIDs.of(name, func() bool { return len(t.ids) > 0 && t.ids[flat(name)] || EventID(name) })
 }
 
 // DedupKey is [DedupKey] with the configured names of ids.
 func (t *Tables) DedupKey(name string) bool {
-	return t != nil && len(t.ids) > 0 && t.ids[flat(name)] || DedupKey(name)
+	if t == nil {
+		return DedupKey(name)
+	}
+	return t.dedupKeys.of(name, func() bool { return len(t.ids) > 0 && t.ids[flat(name)] || DedupKey(name) })
 }
 
 // Library is [Library] with the packages that are trusted.
 func (t *Tables) Library(pkg string) bool {
-	return t.Trusted(pkg) || Library(pkg)
+	if t == nil {
+		return Library(pkg)
+	}
+	return t.libraries.of(pkg, func() bool { return t.Trusted(pkg) || Library(pkg) })
 }
 
 // Trusted reports whether a package is configured to be taken at its word.

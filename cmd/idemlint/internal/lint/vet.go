@@ -96,7 +96,7 @@ func (u *unitCounter) Write(data []byte) (int, error) {
 // asked are the import paths of the packages that the patterns name, nil when they cannot be told: then go vet has
 // something to say about them.
 func (l Linter) asked(ctx context.Context, patterns []string) map[string]bool {
-	args := append([]string{"list", "-e", "-f", "{{.ImportPath}}"}, l.BuildFlags...)
+	args := append([]string{"list", "-e", "-find", "-f", "{{.ImportPath}}"}, l.BuildFlags...)
 	cmd := exec.CommandContext(ctx, "go", append(append(args, "--"), patterns...)...)
 	cmd.Dir = l.Dir
 	out, err := cmd.Output()

@@ -42,7 +42,7 @@ func unit(args []string) (string, bool) {
 // spareHeap is how much a unit may allocate before the garbage collector runs for the first time, in bytes. Most units
 // are done before. It is memory that is asked for and never touched, so it takes no room; the collector, which runs
 // when the heap has doubled, counts it.
-const spareHeap = 64 << 20
+const spareHeap = 32 << 20
 
 // Options are the choices of a caller; the zero value is what the command uses.
 type Options struct {
