@@ -30,7 +30,7 @@ import (
 
 // patience bounds every wait for a condition. It is far beyond what a slow
 // machine needs: reaching it is a failure.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // order is the payload of the tests' events.
 type order struct {
