@@ -45,3 +45,13 @@ func FuzzAFormatOfPlainVerbsBecomesWhatSprintfMakesOfIt(f *testing.F) {
 		}
 	})
 }
+
+func TestATextIsPutTogetherUpToAnySizeAStatementHas(t *testing.T) {
+	long := strings.Repeat("x", maxJoined-1)
+	if v := joinTexts(long, "y", Taint{}); v.K != VStr || v.S != long+"y" {
+		t.Errorf("%d bytes are put together to %d", maxJoined, len(v.S))
+	}
+	if v := joinTexts(long, "yz", Taint{Bits: FromOffset}); v.K == VStr || !v.T.has(FromOffset) {
+		t.Errorf("%d bytes are known, or not where they come from", maxJoined+1)
+	}
+}

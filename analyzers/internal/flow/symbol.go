@@ -50,13 +50,21 @@ func (w *walker) symbol(v *Value, o *Object, addr *Value) {
 
 // concat joins two texts.
 func (w *walker) concat(x, y *Value, t Taint) *Value {
-	v := strVal(text(x)+text(y), t.parts()) // of the two, neither is longer than maxText
+	v := joinTexts(text(x), text(y), t.parts())
 	if w.in.money == nil {
 		return v
 	}
 	v.base = baseOf(x)
 	v.sym = symsOf("+", []*Value{x, y})
 	return v
+}
+
+// joinTexts is the text of two, or what is of unknown text when it is longer than maxJoined.
+func joinTexts(x, y string, t Taint) *Value {
+	if len(x)+len(y) > maxJoined {
+		return taintVal(t)
+	}
+	return strVal(x+y, t)
 }
 
 // baseOf is the slot of what a text begins with.

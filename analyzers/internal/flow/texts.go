@@ -48,6 +48,10 @@ func (w *walker) writesText(ins *Instr, dst *Value, piece string) {
 // maxText bounds the texts that are known, in bytes: one that is added to itself in a loop doubles each time round.
 const maxText = 1 << 16
 
+// maxJoined bounds those that are put together as the program runs, in bytes. Each path has its own, and where functions
+// that add a text to itself call one another there are many: a thousand of maxText are 64 MB.
+const maxJoined = 1 << 13
+
 // textCell is the place of the text in a builder that was made in sight.
 func (w *walker) textCell(b *Value) (cell, bool) {
 	switch {

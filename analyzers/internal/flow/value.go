@@ -287,8 +287,13 @@ func mix(x uint64) uint64 {
 	return x
 }
 
+// hashString takes eight bytes at a time: texts may be long, and are hashed at every step that stores them.
 func hashString(s string) uint64 {
 	h := uint64(14695981039346656037)
+	for ; len(s) >= 8; s = s[8:] {
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		h = mix(h ^ word)
+	}
 	for i := range len(s) {
 		h = (h ^ uint64(s[i])) * 1099511628211
 	}
