@@ -1,6 +1,8 @@
 package runtime_test
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,5 +61,21 @@ func TestAConsumerWithoutARelayHasNoMetricOfTheOutbox(t *testing.T) {
 	w.eventually("readiness", r.isReady)
 	if n := len(m.points("idemlint.outbox.unsent")); n != 0 {
 		t.Errorf("%d series", n)
+	}
+}
+
+func TestARelayThatCannotCountSaysSoAndGoesOnWhenItCan(t *testing.T) {
+	w := newWorld(t, 1)
+	out := w.kafka.Topic(t, 1)
+	w.fill(out, 7, 1)
+	w.exec(`ALTER TABLE outbox_message RENAME created_at TO emitted_at`)
+	var said atomic.Value
+	said.Store("")
+	r, _ := w.startRelay(runtime.RelayConfig{OnError: func(_ int, err error) { said.Store(err.Error()) }})
+	w.eventually("it says what it could not do", func() bool { return strings.Contains(said.Load().(string), "counting unsent messages") })
+	w.exec(`ALTER TABLE outbox_message RENAME emitted_at TO created_at`)
+	w.relayedAll()
+	if got := r.Stats().Backlog; got.Counted.IsZero() {
+		t.Error("the outbox is not counted")
 	}
 }

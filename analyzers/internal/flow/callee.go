@@ -136,8 +136,10 @@ func (w *walker) builtin(c *Call, args []*Value) []exit {
 		if len(args) == 1 && c.Fn == "len" && args[0].size != sizeUnknown {
 			return ok(args[0].size.value(args[0].T))
 		}
-		if size := w.mapSize(args[0]); len(args) == 1 && c.Fn == "len" && args[0].K == VRef && w.in.traces && size != sizeUnknown {
-			return ok(size.value(args[0].T))
+		if len(args) == 1 && c.Fn == "len" && args[0].K == VRef && w.in.traces {
+			if size := w.mapSize(args[0]); size != sizeUnknown {
+				return ok(size.value(args[0].T))
+			}
 		}
 		if len(args) == 1 && args[0].mixed {
 			return ok(top)

@@ -41,7 +41,7 @@ func fillsUp(head *ssa.BasicBlock) *ssa.Send {
 		for _, i := range b.Instrs {
 			switch i := i.(type) {
 			case *ssa.Send:
-				if sent != nil || !isToken(i.X.Type()) {
+				if sent != nil || !isToken(i.X) {
 					return nil
 				}
 				sent = i
@@ -57,14 +57,13 @@ func fillsUp(head *ssa.BasicBlock) *ssa.Send {
 	return sent
 }
 
-func isToken(t types.Type) bool {
-	switch t := t.Underlying().(type) {
-	case *types.Struct:
-		return t.NumFields() == 0
-	case *types.Basic:
-		return t.Info()&(types.IsBoolean|types.IsInteger) != 0
+// isToken reports whether a value carries nothing.
+func isToken(v ssa.Value) bool {
+	if s, ok := v.Type().Underlying().(*types.Struct); ok {
+		return s.NumFields() == 0
 	}
-	return false
+	_, constant := v.(*ssa.Const)
+	return constant
 }
 
 // loopAt are the blocks of the loop that begins with a block, none if none does.

@@ -129,33 +129,7 @@ func (w *walker) callMethod(ins *Instr, recv *Value, m *Method, args []*Value, v
 
 // enterDyn runs a function found through a value.
 func (w *walker) enterDyn(ins *Instr, fn *Func, args, free []*Value, via *Edge, ref Pos) []exit {
-	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free, dyn: true, refPos: ref}
-	fr.hash = mix(w.fr.hash*1000003 + uint64(w.blk)*8191 + uint64(w.idx) + hashString(fn.ID))
-	fr.goes = ins.Op == OpGo
-	w.named(ins, fn)
-	for i, a := range args {
-		if i == 0 && fn.Method {
-			continue
-		}
-		if i < len(fn.Params) && (a.Msg && (fn.Params[i].T == nil || fn.Params[i].T.Msg) || a.size == sizeNone && fn.Params[i].T != nil && fn.Params[i].T.Msg) {
-			fr.takes = true // a batch, if an empty one
-		} else if w.wholeEvent(a) {
-			fr.event = true
-		}
-	}
-	for len(args) < len(fn.Params) {
-		args = append(args, top)
-	}
-	args = args[:len(fn.Params)]
-	w.enters(fr)
-	exits := w.in.run(fn, args, w.st, fr)
-	w.swallows(fr, exits)
-	for i := range exits {
-		for j, v := range exits[i].vals {
-			exits[i].vals[j] = w.lift(v, ins, fn)
-		}
-	}
-	return exits
+	return w.enterFrame(&frame{fn: fn, in: ins, via: via, free: free, dyn: true, refPos: ref}, args)
 }
 
 // dynamic calls a function value.

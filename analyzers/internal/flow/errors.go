@@ -110,8 +110,10 @@ func (w *walker) errAs(err, target *Value) []exit {
 		case known && (err.S == errFail || err.S == errNoRows):
 			return one(false)
 		case target.O != nil && target.O.T != nil && target.O.T.Kind == KInterface && typ == "" && err.Site != nil && (err.S == errFail || err.S == errUnique):
-			w.st.set(cell{target.O.id, target.Path}, err) // asked by a method: interface{ SQLState() string }
-			return one(true)
+			// It may have the method, interface{ SQLState() string }, or not.
+			no := w.st.fork()
+			w.st.set(cell{target.O.id, target.Path}, err)
+			return append(one(true), exit{[]*Value{vFalse}, no})
 		case !known && typ != "" && target.O.T.Kind != KInterface && (err.S == errFail || err.S == errNoRows || err.S == errUnique):
 			return one(false) // the driver's own error, and no type of the module
 		case strings.HasPrefix(err.S, "t|"):

@@ -182,7 +182,13 @@ func (w *walker) wrapped(v *Value, c *Call) bool {
 
 // enter runs a function that can be seen.
 func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []exit {
-	fr := &frame{fn: fn, up: w.fr, in: ins, via: via, depth: w.fr.depth + 1, free: free}
+	return w.enterFrame(&frame{fn: fn, in: ins, via: via, free: free}, args)
+}
+
+// enterFrame runs the function of a frame, which lies under the present one.
+func (w *walker) enterFrame(fr *frame, args []*Value) []exit {
+	fn, ins := fr.fn, fr.in
+	fr.up, fr.depth = w.fr, w.fr.depth+1
 	fr.hash = mix(w.fr.hash*1000003 + uint64(w.blk)*8191 + uint64(w.idx) + hashString(fn.ID))
 	fr.goes = ins.Op == OpGo
 	w.named(ins, fn)
@@ -192,15 +198,15 @@ func (w *walker) enter(ins *Instr, fn *Func, args, free []*Value, via *Edge) []e
 		}
 		if i < len(fn.Params) && (a.Msg && (fn.Params[i].T == nil || fn.Params[i].T.Msg) || a.size == sizeNone && fn.Params[i].T != nil && fn.Params[i].T.Msg) {
 			fr.takes = true // a batch, if an empty one
+		} else if fr.dyn && w.wholeEvent(a) {
+			fr.event = true
 		}
 	}
-	if len(args) != len(fn.Params) {
-		// A call through a value of another shape: the types did not fit, so nothing is known.
-		for len(args) < len(fn.Params) {
-			args = append(args, top)
-		}
-		args = args[:len(fn.Params)]
+	// Through a value of another shape the types may not fit: then nothing is known of the rest.
+	for len(args) < len(fn.Params) {
+		args = append(args, top)
 	}
+	args = args[:len(fn.Params)]
 	w.enters(fr)
 	exits := w.in.run(fn, args, w.st, fr)
 	w.swallows(fr, exits)
